@@ -1,0 +1,94 @@
+//! The command line.
+
+use std::{ffi::OsString, path::PathBuf};
+
+xflags::xflags! {
+    /// What contributors and CI of this workspace run.
+    cmd xtask {
+        /// Prints this help.
+        default cmd overview {}
+
+        /// Builds etcd, kube-apiserver, kube-controller-manager and kubectl, or finds them, and
+        /// prints their folder.
+        ///
+        /// The folder that KUBEBUILDER_ASSETS names is taken if it is set; otherwise they are built
+        /// with Go 1.26 or newer, once, and kept in the target folder.
+        cmd control-plane {}
+
+        /// Runs the end-to-end tests on a real control plane.
+        cmd e2e {
+            /// Leaves the control plane up until Ctrl-C, and prints how to talk to it.
+            optional --keep
+            /// Runs on the existing cluster of this kubeconfig; starts nothing.
+            optional --kubeconfig path: PathBuf
+            /// Runs on the existing cluster that the variable KUBECONFIG names; starts nothing.
+            optional --use-kubeconfig
+            /// Arguments of the test program, after `--`: a filter, `--nocapture`, ...
+            repeated args: OsString
+        }
+
+        /// Runs what a change must pass: all steps, or the named ones.
+        ///
+        /// Steps, in this order:
+        ///   format    sources are formatted
+        ///   rules     rules of the repository: dependencies between crates, sockets, clocks
+        ///   clippy    no lint fires, all targets and features
+        ///   test      all tests, with all features; end-to-end tests on the embedded server
+        ///   example   the website example shows what it should
+        ///   alone     each published crate is tested alone, and checked with each feature alone
+        ///   doc       documentation builds without a warning
+        ///   deny      licenses, sources and bans of dependencies
+        ///   e2e       end-to-end tests on a real control plane; needs Go 1.26 or newer or
+        ///             KUBEBUILDER_ASSETS, is skipped where neither is there, fails then if CI=true
+        cmd ci {
+            /// Goes on after a step that failed.
+            optional --keep-going
+            /// Names of steps.
+            repeated steps: String
+        }
+
+        /// Runs the benchmarks.
+        cmd bench {
+            /// Few samples: is it alive, not how fast is it.
+            optional --quick
+            /// Arguments of the benchmark program, after `--`.
+            repeated args: OsString
+        }
+    }
+}
+
+/// The help text, as `--help` prints it.
+pub(crate) fn help() -> &'static str {
+    Xtask::HELP_
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> xflags::Result<Xtask> {
+        Xtask::from_vec(args.iter().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn no_argument_gives_the_overview() {
+        let flags = parse(&[]).unwrap();
+        assert!(matches!(flags.subcommand, XtaskCmd::Overview(_)));
+    }
+
+    #[test]
+    fn test_arguments_follow_two_dashes() {
+        let flags = parse(&["e2e", "--keep", "--", "panic", "--nocapture"]).unwrap();
+        let XtaskCmd::E2e(flags) = flags.subcommand else {
+            panic!("expected e2e, got {flags:?}");
+        };
+        assert!(flags.keep);
+        assert_eq!(flags.args, ["panic", "--nocapture"]);
+    }
+
+    #[test]
+    fn unknown_commands_and_flags_are_refused() {
+        assert!(parse(&["build"]).is_err());
+        assert!(parse(&["e2e", "--kubecfg", "x"]).is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! What contributors and CI run: `cargo xtask` lists the commands.
+//!
+//! Needs nothing installed but Rust and, for the real control plane, Go. Runs on Linux and macOS.
+
+mod bench;
+mod ci;
+mod control_plane;
+mod e2e;
+mod flags;
+mod process;
+mod rules;
+mod server;
+mod signals;
+mod workspace;
+
+use std::process::ExitCode;
+
+use flags::XtaskCmd;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            if let Some(interrupted) = error.downcast_ref::<signals::Interrupted>() {
+                eprintln!("xtask: {interrupted}");
+                return ExitCode::from(interrupted.exit_code());
+            }
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> anyhow::Result<()> {
+    let flags = flags::Xtask::from_env_or_exit();
+    match flags.subcommand {
+        XtaskCmd::Overview(_) => {
+            println!("{}", flags::help());
+            Ok(())
+        }
+        XtaskCmd::ControlPlane(_) => {
+            let folder = control_plane::find_or_build(&signals::Signals::catch()?)?;
+            println!("{}", folder.path().display());
+            Ok(())
+        }
+        XtaskCmd::E2e(flags) => e2e::run(&flags),
+        XtaskCmd::Ci(flags) => ci::run(&flags),
+        XtaskCmd::Bench(flags) => bench::run(&flags),
+    }
+}

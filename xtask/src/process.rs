@@ -1,0 +1,326 @@
+//! Processes that end with this program, however it ends.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::Write,
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+
+use crate::signals::Signals;
+
+/// How often a running process is looked at.
+pub(crate) const POLL: Duration = Duration::from_millis(50);
+
+/// What a [`Guarded`] process is started with.
+pub(crate) struct Spec {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// The working folder; `None` is this program's.
+    pub folder: Option<PathBuf>,
+    /// Variables to set, or with `None` to remove.
+    pub env: Vec<(&'static str, Option<OsString>)>,
+    /// The file for its output; `None` is this program's stdout and stderr.
+    pub log: Option<PathBuf>,
+    /// A folder that nobody else removes if this program is killed.
+    pub orphaned_folder: Option<PathBuf>,
+    /// How long it may take to end after SIGTERM before it is killed; in steps of 0.1 s.
+    pub patience: Duration,
+}
+
+impl Spec {
+    /// A command with this program's output, folder and environment.
+    pub(crate) fn new<I>(command: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: Into<OsString>,
+    {
+        Self {
+            command: command.into_iter().map(Into::into).collect(),
+            folder: None,
+            env: Vec::new(),
+            log: None,
+            orphaned_folder: None,
+            patience: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A process in a group of its own, whose whole group ends when this value is dropped, and also
+/// when this program ends without dropping it, be it by SIGKILL.
+///
+/// Between the two stands a shell that reads a pipe which only this program can write to: a line
+/// is the order to end the group, and so is the end of the pipe.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    shell: Child,
+    order: Option<ChildStdin>,
+}
+
+/// `$1` is the folder to remove if the pipe ended without an order, `$2` the tenths of a second
+/// between SIGTERM and SIGKILL; the rest is the command.
+///
+/// The shell is the leader of the group that process id 0 means. Its own trap keeps it alive until
+/// the command has ended.
+const GUARD: &str = r#"
+exec 3<&0 </dev/null
+folder=$1
+patience=$2
+shift 2
+stopping=
+orphaned=
+trap 'stopping=1' TERM
+trap 'orphaned=1' USR1
+"$@" 3<&- &
+command=$!
+(
+    trap : TERM
+    read -r _ <&3 || kill -s USR1 $$
+    kill -s TERM 0
+    tries=0
+    while [ $tries -lt $patience ] && kill -s 0 $command 2>/dev/null; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    kill -s KILL $command 2>/dev/null
+) 2>/dev/null &
+guard=$!
+while :; do
+    wait $command
+    status=$?
+    kill -s 0 $command 2>/dev/null || break
+done
+if [ -n "$stopping" ]; then
+    if [ -n "$orphaned" ] && [ -n "$folder" ]; then rm -rf "$folder"; fi
+    kill -s KILL 0
+fi
+kill -s KILL $guard 2>/dev/null
+exit $status
+"#;
+
+impl Guarded {
+    /// Starts a process.
+    ///
+    /// # Errors
+    ///
+    /// If its log file or the shell cannot be opened. A program that does not exist shows as exit
+    /// status 127 of the process.
+    pub(crate) fn spawn(spec: &Spec) -> Result<Self> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", GUARD, "guard"]);
+        shell.arg(spec.orphaned_folder.as_deref().unwrap_or(Path::new("")));
+        shell.arg((spec.patience.as_millis() / 100).to_string());
+        shell.args(&spec.command);
+        shell.stdin(Stdio::piped()).process_group(0);
+        if let Some(folder) = &spec.folder {
+            shell.current_dir(folder);
+        }
+        for (name, value) in &spec.env {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        if let Some(log) = &spec.log {
+            let file =
+                File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+            shell.stderr(file.try_clone().context("cannot share a log file")?);
+            shell.stdout(file);
+        }
+        let mut shell = shell.spawn().context("cannot start sh")?;
+        let order = shell.stdin.take();
+        Ok(Self { shell, order })
+    }
+
+    /// Its exit status, once it has ended.
+    pub(crate) fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
+        self.shell.try_wait().context("cannot wait for a process")
+    }
+
+    /// Waits until it has ended; a caught signal ends it and is the error.
+    pub(crate) fn wait(self, signals: &Signals) -> Result<ExitStatus> {
+        self.wait_while(|| Ok(signals.check()?))
+    }
+
+    /// Waits until it has ended; an error of `check`, which is called often, ends it.
+    pub(crate) fn wait_while(
+        mut self,
+        mut check: impl FnMut() -> Result<()>,
+    ) -> Result<ExitStatus> {
+        loop {
+            check()?;
+            if let Some(status) = self.try_wait()? {
+                return Ok(status);
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Orders it to end, without waiting.
+    fn order_end(&mut self) {
+        if let Some(mut order) = self.order.take() {
+            // A broken pipe means that it has ended already.
+            let _ = order.write_all(b"end\n");
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.order_end();
+        let _ = self.shell.wait();
+    }
+}
+
+/// Runs a command to its end; it shares this program's output.
+///
+/// # Errors
+///
+/// If it cannot be started, fails, or a signal is caught.
+pub(crate) fn run(spec: &Spec, signals: &Signals) -> Result<()> {
+    run_while(spec, || Ok(signals.check()?))
+}
+
+/// Like [`run`], until `check` errs.
+pub(crate) fn run_while(spec: &Spec, check: impl FnMut() -> Result<()>) -> Result<()> {
+    let shown = shown(&spec.command);
+    eprintln!("$ {shown}");
+    let status = Guarded::spawn(spec)?.wait_while(check)?;
+    anyhow::ensure!(status.success(), "`{shown}` failed: {status}");
+    Ok(())
+}
+
+fn shown(command: &[OsString]) -> String {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, time::Instant};
+
+    use super::*;
+
+    /// The command writes the ids of itself and of a child to a file and sleeps; with `deaf` both
+    /// ignore SIGTERM.
+    fn sleeper(folder: &Path, deaf: bool) -> (Guarded, Vec<String>) {
+        let trap = if deaf { "trap '' TERM;" } else { "" };
+        let script =
+            format!("{trap} sleep 1000 & echo $$ $! > ids.new; mv ids.new ids; wait; wait");
+        let mut spec = Spec::new(["sh", "-c", &script]);
+        spec.folder = Some(folder.into());
+        spec.patience = if deaf {
+            Duration::from_millis(200)
+        } else {
+            Duration::from_secs(60)
+        };
+        let guarded = Guarded::spawn(&spec).unwrap();
+        until(|| folder.join("ids").exists());
+        let ids = fs::read_to_string(folder.join("ids")).unwrap();
+        (guarded, ids.split_whitespace().map(str::to_owned).collect())
+    }
+
+    fn until(done: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !done() {
+            assert!(
+                start.elapsed() < Duration::from_secs(30),
+                "still waiting after 30 s"
+            );
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn alive(id: &str) -> bool {
+        let output = Command::new("ps")
+            .args(["-o", "stat=", "-p", id])
+            .output()
+            .unwrap();
+        let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        !state.is_empty() && !state.starts_with('Z')
+    }
+
+    fn assert_end(ids: &[String]) {
+        assert_eq!(ids.len(), 2, "{ids:?}");
+        until(|| !ids.iter().any(|id| alive(id)));
+    }
+
+    #[test]
+    fn the_status_is_that_of_the_command() {
+        let guarded = Guarded::spawn(&Spec::new(["sh", "-c", "exit 7"])).unwrap();
+        let status = guarded.wait(&Signals::default()).unwrap();
+        assert_eq!(status.code(), Some(7));
+    }
+
+    #[test]
+    fn a_missing_program_is_status_127() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spec = Spec::new(["no-such-program"]);
+        spec.log = Some(folder.path().join("log"));
+        let status = Guarded::spawn(&spec)
+            .unwrap()
+            .wait(&Signals::default())
+            .unwrap();
+        assert_eq!(status.code(), Some(127));
+        assert!(
+            fs::read_to_string(folder.path().join("log"))
+                .unwrap()
+                .contains("no-such-program")
+        );
+    }
+
+    #[test]
+    fn dropping_ends_the_whole_group() {
+        let folder = tempfile::tempdir().unwrap();
+        let (guarded, ids) = sleeper(folder.path(), false);
+        assert!(ids.iter().all(|id| alive(id)));
+        drop(guarded);
+        assert_end(&ids);
+    }
+
+    #[test]
+    fn a_group_deaf_to_sigterm_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (guarded, ids) = sleeper(folder.path(), true);
+        drop(guarded);
+        assert_end(&ids);
+    }
+
+    #[test]
+    fn the_end_of_the_pipe_ends_the_group_and_removes_the_folder() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("data");
+        fs::create_dir(&folder).unwrap();
+        let mut spec = Spec::new([
+            "sh",
+            "-c",
+            "echo $$ $$ > ids.new; mv ids.new ids; exec sleep 1000",
+        ]);
+        spec.folder = Some(folder.clone());
+        spec.orphaned_folder = Some(folder.clone());
+        let mut guarded = Guarded::spawn(&spec).unwrap();
+        until(|| folder.join("ids").exists());
+        let ids = fs::read_to_string(folder.join("ids")).unwrap();
+        let ids: Vec<_> = ids.split_whitespace().map(str::to_owned).collect();
+
+        // What the shell sees when this program is killed.
+        drop(guarded.order.take());
+        assert_end(&ids);
+        until(|| !folder.exists());
+    }
+
+    #[test]
+    fn an_ordered_end_leaves_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spec = Spec::new(["sleep", "1000"]);
+        spec.orphaned_folder = Some(folder.path().into());
+        drop(Guarded::spawn(&spec).unwrap());
+        assert!(folder.path().exists());
+    }
+}
