@@ -1,0 +1,76 @@
+//! The reconcile loop: [`Context`] says what a controller does, [`Controller`] does it.
+//!
+//! Implement [`Context`] for your type and hand it to a [`Controller`]. Built on
+//! [`kube::runtime`], the loop adds to each pass over an object
+//!
+//! - a finalizer that stays until the cleanup has really completed;
+//! - a retry with backoff per object, a quick one of its own for conflicts, and
+//!   `Retry-After` where the API server asks for it;
+//! - a tracing span, one log line per pass, observers, and timed steps;
+//! - an event about a failure, whose series ends with the next success;
+//! - panics of your code as failed passes, while other objects go on;
+//! - one pass at a time per object, and at most [`DEFAULT_CONCURRENCY`] at once;
+//! - a graceful stop: [`Controller::run_until`].
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use async_trait::async_trait;
+//! use k8s_controller_reconcile::{Context, Controller, TraceMetadata};
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube::runtime::{controller::Action, watcher};
+//! use kube::{Client, ResourceExt};
+//!
+//! struct Greeter;
+//!
+//! #[async_trait]
+//! impl Context for Greeter {
+//!     type Resource = ConfigMap;
+//!     type Error = kube::Error;
+//!     const FINALIZER_NAME: Option<&'static str> = Some("example.com/greeter");
+//!
+//!     async fn apply(
+//!         &self,
+//!         _client: Client,
+//!         resource: &ConfigMap,
+//!         metadata: &mut TraceMetadata,
+//!     ) -> Result<Option<Action>, kube::Error> {
+//!         metadata.annotate("keys", resource.data.as_ref().map_or(0, |data| data.len()));
+//!         println!("hello {}", resource.name_any());
+//!         Ok(None)
+//!     }
+//! }
+//!
+//! # async fn main_(client: Client) {
+//! Controller::namespaced(client, Greeter, "default", watcher::Config::default()).run().await;
+//! # }
+//! ```
+//!
+//! # What this crate does not do
+//!
+//! It elects no leader, serves no health checks or metrics, and handles no signals: pass what
+//! should end the loop to [`Controller::run_until`]. It runs one kind per [`Controller`]; watch
+//! related kinds through [`Controller::with_controller`]. It never writes to your objects, but
+//! for the one entry in `metadata.finalizers`. Catching panics needs `panic = "unwind"`.
+
+mod backoff;
+mod context;
+mod controller;
+mod finalizer;
+mod jitter;
+mod metadata;
+mod pass;
+mod report;
+mod run;
+mod running;
+mod shared;
+mod tracker;
+mod unwind;
+mod watch;
+
+pub use context::Context;
+pub use controller::{Controller, DEFAULT_CONCURRENCY};
+pub use k8s_controller_error::Error;
+pub use k8s_controller_observe::Step;
+pub use metadata::TraceMetadata;
+pub use run::{DEFAULT_STOP_DEADLINE, Stopped};

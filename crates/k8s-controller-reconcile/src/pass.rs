@@ -1,0 +1,298 @@
+//! One pass over one object.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_controller_error::{Error, Panic, display_chain};
+use k8s_controller_events::{Event, Scope};
+use k8s_controller_observe::{Outcome, Phase};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::runtime::controller::Action;
+use kube::runtime::finalizer::Error as FinalizerError;
+use kube::{Api, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tracing::Instrument;
+
+use crate::backoff;
+use crate::context::{Context, default_error_action};
+use crate::finalizer;
+use crate::metadata::{TraceMetadata, publish};
+use crate::report::Report;
+use crate::running::Turn;
+use crate::shared::Shared;
+use crate::tracker::Cleanup;
+use crate::unwind::{catch, catch_async};
+
+/// Runs a pass and returns what the scheduler is to do. Errors were dealt with.
+pub(crate) async fn run<Ctx>(
+    shared: Arc<Shared<Ctx>>,
+    object: Arc<Ctx::Resource>,
+    turn: Turn<Ctx::Resource>,
+) -> Result<Action, Infallible>
+where
+    Ctx: Context + Send + Sync + 'static,
+    Ctx::Error: Send + 'static,
+    Ctx::Resource: Resource + Clone + Debug + DeserializeOwned + Serialize + Send + Sync,
+    <Ctx::Resource as Resource>::DynamicType: Eq + Clone + Hash + Default + Debug + Unpin,
+{
+    let pass = Pass {
+        uid: uid_of(&*object),
+        events: shared.recorder.as_ref().map(|_| object.object_ref(&shared.dyntype)),
+        shared: &shared,
+    };
+    let randomness = shared.randomness.clone();
+    let action = randomness.during(pass.run(Arc::clone(&object))).await;
+    // Somebody wanted the object while it was taken.
+    Ok(if turn.end() { Action::requeue(Duration::ZERO) } else { action })
+}
+
+/// What identifies the object; of one without a uid, which fails at once, its path.
+fn uid_of<K: Resource>(object: &K) -> Cow<'_, str> {
+    let meta = object.meta();
+    match meta.uid.as_deref() {
+        Some(uid) if !uid.is_empty() => Cow::Borrowed(uid),
+        _ => {
+            let part = |part: &Option<String>| part.clone().unwrap_or_default();
+            Cow::Owned(format!("{}/{}", part(&meta.namespace), part(&meta.name)))
+        }
+    }
+}
+
+struct Pass<'a, Ctx>
+where
+    Ctx: Context,
+    Ctx::Resource: Clone + 'static,
+    <Ctx::Resource as Resource>::DynamicType: Eq + Hash,
+{
+    shared: &'a Shared<Ctx>,
+    uid: Cow<'a, str>,
+    /// Where events about the object go, if there is a recorder.
+    events: Option<ObjectReference>,
+}
+
+/// A pass that went well.
+struct Done {
+    /// What the user's code returned.
+    returned: Option<Action>,
+    /// What to do next.
+    next: Action,
+}
+
+impl Done {
+    fn until_change() -> Self {
+        Self { returned: None, next: Action::await_change() }
+    }
+}
+
+impl<Ctx> Pass<'_, Ctx>
+where
+    Ctx: Context + Send + Sync + 'static,
+    Ctx::Error: Send + 'static,
+    Ctx::Resource: Resource + Clone + Debug + DeserializeOwned + Serialize + Send + Sync,
+    <Ctx::Resource as Resource>::DynamicType: Eq + Clone + Hash + Default + Debug + Unpin,
+{
+    async fn run(&self, mut object: Arc<Ctx::Resource>) -> Action {
+        let shared = self.shared;
+        let subject = shared.subject(&object);
+        let events = shared.recorder.clone().zip(self.events.clone());
+        let metadata = TraceMetadata::new(Arc::clone(&subject), shared.observers.clone(), events);
+        let phase = finalizer::phase_of(&*object, Ctx::FINALIZER_NAME);
+        let mut report = Report::start(phase, subject, shared.observers.clone(), metadata);
+
+        let span = report.span.clone();
+        let result = self.work(&mut object, &mut report).instrument(span).await;
+        self.conclude(result, report, object).await
+    }
+
+    /// What the clock of the pass measures.
+    async fn work(
+        &self,
+        object: &mut Arc<Ctx::Resource>,
+        report: &mut Report,
+    ) -> Result<Done, Error<Ctx::Error>> {
+        let api = match self.shared.api(object) {
+            Ok(api) => api,
+            Err(error) => {
+                report.set_phase(report.phase());
+                return Err(error);
+            }
+        };
+        let entry = self.shared.memory.tracker.entry(&self.uid);
+        if entry.stale && !self.refresh(&api, object).await {
+            report.set_phase(Phase::Delete);
+            return Ok(Done::until_change());
+        }
+        let phase = match finalizer::phase_of(&**object, Ctx::FINALIZER_NAME) {
+            // The watch has yet to tell of it.
+            Phase::Cleanup if entry.cleanup == Cleanup::Released => Phase::Delete,
+            phase => phase,
+        };
+        report.set_phase(phase);
+        match (phase, Ctx::FINALIZER_NAME) {
+            (Phase::Init, Some(ours)) => self.init(&api, object, ours).await,
+            (Phase::Apply, _) => self.apply(object, &mut report.metadata).await,
+            (Phase::Cleanup, Some(ours)) => {
+                self.cleanup(&api, object, ours, entry.cleanup, &mut report.metadata).await
+            }
+            _ => Ok(Done::until_change()),
+        }
+    }
+
+    /// After a conflict: gets the object as it is now; false if it is gone. If it cannot be got,
+    /// for example because only `list` and `watch` are allowed, the copy of the watch has to do.
+    async fn refresh(&self, api: &Api<Ctx::Resource>, object: &mut Arc<Ctx::Resource>) -> bool {
+        let name = object.meta().name.as_deref().unwrap_or_default();
+        match api.get_opt(name).await {
+            Ok(Some(fresh)) if fresh.meta().uid == object.meta().uid => *object = Arc::new(fresh),
+            // One that was made anew under the same name comes with a watch event of its own.
+            Ok(_) => return false,
+            Err(error) => tracing::debug!(
+                error = %display_chain(&error),
+                "no fresh copy after a conflict, using that of the watch"
+            ),
+        }
+        true
+    }
+
+    async fn init(
+        &self,
+        api: &Api<Ctx::Resource>,
+        object: &Ctx::Resource,
+        ours: &str,
+    ) -> Result<Done, Error<Ctx::Error>> {
+        if !finalizer::is_valid_name(ours) {
+            return Err(Error::InvalidFinalizerName { name: ours.to_owned() });
+        }
+        finalizer::add(api, object, ours)
+            .await
+            .map_err(|error| Error::FinalizerError(FinalizerError::AddFinalizer(error)))?;
+        // The change asks for the next pass.
+        Ok(Done::until_change())
+    }
+
+    async fn apply(
+        &self,
+        object: &Ctx::Resource,
+        metadata: &mut TraceMetadata,
+    ) -> Result<Done, Error<Ctx::Error>> {
+        let context = &self.shared.context;
+        let client = self.shared.client.clone();
+        let returned = catch_async(|| context.apply(client, object, metadata))
+            .await
+            .map_err(Error::Panicked)?
+            .map_err(|error| match Ctx::FINALIZER_NAME {
+                Some(_) => Error::FinalizerError(FinalizerError::ApplyFailed(error)),
+                None => Error::ControllerError(error),
+            })?;
+        let next = match &returned {
+            Some(action) => action.clone(),
+            None => catch(|| context.success_action(object)).map_err(Error::Panicked)?,
+        };
+        Ok(Done { returned, next })
+    }
+
+    async fn cleanup(
+        &self,
+        api: &Api<Ctx::Resource>,
+        object: &Ctx::Resource,
+        ours: &str,
+        progress: Cleanup,
+        metadata: &mut TraceMetadata,
+    ) -> Result<Done, Error<Ctx::Error>> {
+        let tracker = &self.shared.memory.tracker;
+        if progress == Cleanup::Open {
+            let client = self.shared.client.clone();
+            let returned = catch_async(|| self.shared.context.cleanup(client, object, metadata))
+                .await
+                .map_err(Error::Panicked)?
+                .map_err(|error| Error::FinalizerError(FinalizerError::CleanupFailed(error)))?;
+            if let Some(next) = returned.clone().filter(|next| *next != Action::await_change()) {
+                return Ok(Done { returned, next });
+            }
+            tracker.set_cleanup(&self.uid, Cleanup::Completed);
+        }
+        finalizer::remove(api, object, ours)
+            .await
+            .map_err(|error| Error::FinalizerError(FinalizerError::RemoveFinalizer(error)))?;
+        tracker.set_cleanup(&self.uid, Cleanup::Released);
+        Ok(Done::until_change())
+    }
+
+    /// Tells of the pass and decides what comes next.
+    async fn conclude(
+        &self,
+        result: Result<Done, Error<Ctx::Error>>,
+        report: Report,
+        object: Arc<Ctx::Resource>,
+    ) -> Action {
+        let span = report.span.clone();
+        let (action, event) = match result {
+            Ok(done) => {
+                self.succeeded(&done, report);
+                (done.next, None)
+            }
+            // The error ends here: it may not be kept across the publishing.
+            Err(error) => span.in_scope(|| self.failed(&error, report, &object)),
+        };
+        if self.shared.memory.tracker.is_known(&self.uid) && !self.shared.is_stored(&object) {
+            self.shared.memory.tracker.release(&self.uid);
+        }
+        if let (Some(recorder), Some(reference), Some(event)) =
+            (&self.shared.recorder, &self.events, event)
+        {
+            publish(recorder, reference, Scope::Failure, &event).instrument(span).await;
+        }
+        action
+    }
+
+    fn succeeded(&self, done: &Done, report: Report) {
+        self.shared.memory.tracker.succeeded(&self.uid);
+        if let (Some(recorder), Some(reference)) = (&self.shared.recorder, &self.events) {
+            recorder.forget_scope(reference, Scope::Failure);
+        }
+        let returned = Ok::<_, Infallible>(done.returned.clone());
+        let outcome = report.metadata.outcome().unwrap_or_else(|| Outcome::of_result(&returned));
+        report.succeed(outcome);
+    }
+
+    fn failed(
+        &self,
+        error: &Error<Ctx::Error>,
+        report: Report,
+        object: &Arc<Ctx::Resource>,
+    ) -> (Action, Option<Event>) {
+        let phase = report.phase();
+        report.fail(error);
+        let event = match self.events {
+            Some(_) => catch(|| self.shared.context.failure_event(object, phase, error))
+                .unwrap_or_else(|panic| {
+                    log_panic(&panic, "failure_event");
+                    None
+                }),
+            None => None,
+        };
+        (self.retry(error, object), event)
+    }
+
+    fn retry(&self, error: &Error<Ctx::Error>, object: &Arc<Ctx::Resource>) -> Action {
+        let tracker = &self.shared.memory.tracker;
+        if error.is_conflict() && !error.is_terminal() {
+            return Action::requeue(backoff::after_conflicts(tracker.conflicted(&self.uid)));
+        }
+        let before = tracker.failed(&self.uid);
+        let context = Arc::clone(&self.shared.context);
+        catch(|| context.error_action(Arc::clone(object), error, before)).unwrap_or_else(|panic| {
+            log_panic(&panic, "error_action");
+            default_error_action(error, before)
+        })
+    }
+}
+
+fn log_panic(panic: &Panic, method: &str) {
+    tracing::error!(panic = panic.message(), method, "a method of the context panicked");
+}

@@ -1,0 +1,198 @@
+//! Running and stopping a controller.
+
+use std::fmt::Debug;
+use std::future::{self, Future};
+use std::hash::Hash;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{FutureExt, StreamExt};
+use k8s_controller_error::{Error, display_chain};
+use kube::Resource;
+use kube::runtime::controller::{Action, Error as RuntimeError};
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::context::Context;
+use crate::controller::Controller;
+use crate::finalizer;
+use crate::jitter::Randomness;
+use crate::pass;
+use crate::running::Running;
+use crate::shared::Shared;
+
+/// How long running passes may go on after a stop was asked for: 25 s. Kubernetes kills a pod 30
+/// s after it asked it to end (`terminationGracePeriodSeconds`), which leaves 5 s for the rest.
+pub const DEFAULT_STOP_DEADLINE: Duration = Duration::from_secs(25);
+
+/// How long to wait for passes that were abandoned to be dropped. They are dropped as soon as
+/// they next wait for something; only code that blocks its thread takes longer.
+const DROP_GRACE: Duration = Duration::from_millis(50);
+
+/// How often a first list that does not come is complained about.
+const FIRST_LIST_NOTICE: Duration = Duration::from_secs(30);
+
+/// How a controller ended; returned by [`Controller::run_until`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Stopped<K>
+where
+    K: Resource,
+    K::DynamicType: Debug,
+{
+    /// The objects whose passes were still running at the deadline and were dropped, in the
+    /// order in which they began. Another run will take them up again.
+    pub abandoned: Vec<ObjectRef<K>>,
+}
+
+impl<Ctx> Controller<Ctx>
+where
+    Ctx: Context + Send + Sync + 'static,
+    Ctx::Error: Send + 'static,
+    Ctx::Resource: Resource + Clone + Debug + DeserializeOwned + Serialize + Send + Sync,
+    <Ctx::Resource as Resource>::DynamicType: Eq + Clone + Hash + Default + Debug + Unpin,
+{
+    /// Runs forever. Errors of watches are logged and retried.
+    ///
+    /// Dropping the future abandons the running passes. It returns only if a shutdown trigger
+    /// was given to the runtime's controller in [`with_controller`](Self::with_controller).
+    pub async fn run(self) {
+        self.run_until(future::pending()).await;
+    }
+
+    /// Runs until `stop` is ready, then stops gracefully: no new pass begins, running ones have
+    /// until the deadline ([`with_stop_deadline`](Self::with_stop_deadline)) to end and to
+    /// publish their events, and the rest is dropped.
+    ///
+    /// Returns as soon as no pass is running, and no later than the deadline (save for code that
+    /// blocks its thread), also if the API server never answered. Give a cancellation token as
+    /// `token.cancelled_owned()`, a signal as `async { tokio::signal::ctrl_c().await.ok(); }`.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) -> Stopped<Ctx::Resource> {
+        let deadline = self.stop_deadline;
+        let (runtime, shared) = self.into_parts();
+        if let Some(name) = Ctx::FINALIZER_NAME.filter(|name| !finalizer::is_valid_name(name)) {
+            let error = Error::<Ctx::Error>::InvalidFinalizerName { name: name.to_owned() };
+            tracing::error!(controller = %shared.controller, %error, "no object can be worked on");
+        }
+        let running = Arc::clone(&shared.running);
+        let controller = Arc::clone(&shared.controller);
+        let dyntype = shared.dyntype.clone();
+        let mut results = Box::pin(runtime.run(begin::<Ctx>, |_, never, _| match *never {}, shared.clone()));
+
+        let mut stop = pin!(stop);
+        let mut notice = pin!(first_list_notices(&shared.store, &controller));
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                () = &mut notice => {}
+                result = results.next() => match result {
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => log(&controller, &error),
+                    None => break,
+                },
+            }
+        }
+        // Passes are tasks of their own; without anybody asking for results, none is begun.
+        let until = Instant::now() + deadline;
+        tracing::info!(%controller, running = running.len(), ?deadline, "stopping");
+        let ended = timeout_at(until, running.idle()).await;
+        let left = if ended.is_ok() { Vec::new() } else { running.objects() };
+        // Aborts the tasks that are left.
+        drop(results);
+        if !left.is_empty() && timeout(DROP_GRACE, running.idle()).await.is_err() {
+            tracing::warn!(%controller, running = running.len(), "passes block their thread");
+        }
+        let abandoned: Vec<_> =
+            left.iter().map(|object| ObjectRef::from_obj_with(&**object, dyntype.clone())).collect();
+        tracing::info!(%controller, abandoned = abandoned.len(), "stopped");
+        Stopped { abandoned }
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn into_parts(self) -> (kube::runtime::Controller<Ctx::Resource>, Arc<Shared<Ctx>>) {
+        let dyntype = <Ctx::Resource as Resource>::DynamicType::default();
+        let kind: Arc<str> = Ctx::Resource::kind(&dyntype).into();
+        let name = self.name.or_else(|| Ctx::FINALIZER_NAME.map(str::to_owned));
+        if let Some(recorder) = &self.recorder {
+            // Set once: a controller is run once.
+            let _ = self.memory.recorder.set(Arc::clone(recorder));
+        }
+        let shared = Shared {
+            context: Arc::new(self.context),
+            client: self.client,
+            controller: name.map_or_else(|| Arc::clone(&kind), Into::into),
+            kind,
+            dyntype,
+            namespaced: self.namespaced,
+            api_of: self.api_of,
+            observers: self.observers,
+            recorder: self.recorder,
+            memory: self.memory,
+            store: self.runtime.store(),
+            running: Running::new(),
+            randomness: self.randomness.unwrap_or_else(Randomness::unseeded),
+        };
+        (self.runtime, Arc::new(shared))
+    }
+}
+
+/// Begins a pass over an object, unless one is running that will ask for another.
+fn begin<Ctx>(
+    object: Arc<Ctx::Resource>,
+    shared: Arc<Shared<Ctx>>,
+) -> impl Future<Output = Result<Action, std::convert::Infallible>> + Send + 'static
+where
+    Ctx: Context + Send + Sync + 'static,
+    Ctx::Error: Send + 'static,
+    Ctx::Resource: Resource + Clone + Debug + DeserializeOwned + Serialize + Send + Sync,
+    <Ctx::Resource as Resource>::DynamicType: Eq + Clone + Hash + Default + Debug + Unpin,
+{
+    let exclusive = if shared.namespaced { None } else { object.meta().name.as_deref() };
+    let turn = shared.running.begin(&object, exclusive);
+    async move {
+        match turn {
+            Some(turn) => pass::run(shared, object, turn).await,
+            None => Ok(Action::await_change()),
+        }
+    }
+}
+
+/// Says now and then that the first list has not come yet; ends when it has. Without it nothing
+/// happens, and a server that does not answer gives no error either.
+async fn first_list_notices<K>(store: &Store<K>, controller: &str)
+where
+    K: Resource + Clone + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    let started = Instant::now();
+    loop {
+        sleep(FIRST_LIST_NOTICE).await;
+        if store.wait_until_ready().now_or_never().is_some() {
+            return future::pending().await;
+        }
+        let waited_seconds = started.elapsed().as_secs();
+        tracing::warn!(controller, waited_seconds, "still waiting for the first list of objects");
+    }
+}
+
+fn log(
+    controller: &str,
+    error: &RuntimeError<std::convert::Infallible, watcher::Error>,
+) {
+    match error {
+        // It was deleted while a request for it was waiting.
+        RuntimeError::ObjectNotFound(object) => {
+            tracing::debug!(controller, %object, "object is gone");
+        }
+        RuntimeError::QueueError(error) => {
+            let source = display_chain(error);
+            tracing::warn!(controller, source = %source, "watch failed, will be retried");
+        }
+        error => tracing::error!(controller, source = %display_chain(error), "runtime failed"),
+    }
+}

@@ -1,0 +1,96 @@
+//! The watch of the main kind.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::{Arc, OnceLock};
+
+use futures::{Stream, StreamExt, future};
+use k8s_controller_events::{EventRecorder, Scope};
+use kube::runtime::reflector::{Store, reflector, store::Writer};
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::WatchStreamExt;
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+
+use crate::tracker::Tracker;
+
+/// What is remembered of objects, to be forgotten when they are gone.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) tracker: Tracker,
+    /// Known only when the controller starts, after the watch was made.
+    pub(crate) recorder: OnceLock<Arc<EventRecorder>>,
+}
+
+/// The stream of changed objects, and the store that it feeds.
+///
+/// `kube::runtime::Controller::new` would make the same, but hides that objects are deleted, and
+/// panics on an object without a name.
+pub(crate) fn watch<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    memory: Arc<Memory>,
+) -> (impl Stream<Item = Result<K, watcher::Error>> + Send + 'static, Store<K>)
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    K::DynamicType: Default + Eq + Hash + Clone,
+{
+    let dyntype = K::DynamicType::default();
+    let writer = Writer::new(dyntype.clone());
+    let store = writer.as_reader();
+    let reader = store.clone();
+    let kind = K::kind(&dyntype).into_owned();
+    let named = watcher(api, config).filter(move |event| future::ready(has_name(event, &kind)));
+    let stream = reflector(writer, named)
+        .inspect(move |event| match event {
+            Ok(Event::Delete(object)) => forget(&memory, object, &dyntype),
+            Ok(Event::InitDone) => forget_all_but(&memory, &reader),
+            _ => {}
+        })
+        .applied_objects();
+    (stream, store)
+}
+
+fn has_name<K: Resource>(event: &Result<Event<K>, watcher::Error>, kind: &str) -> bool {
+    let Ok(Event::Apply(object) | Event::InitApply(object) | Event::Delete(object)) = event else {
+        return true;
+    };
+    let meta = object.meta();
+    if meta.name.is_none() {
+        tracing::error!(
+            kind,
+            namespace = meta.namespace,
+            uid = meta.uid,
+            field = "metadata.name",
+            "the API server sent an object without a name, which is ignored"
+        );
+    }
+    meta.name.is_some()
+}
+
+fn forget<K: Resource>(memory: &Memory, object: &K, dyntype: &K::DynamicType) {
+    if let Some(uid) = &object.meta().uid {
+        memory.tracker.release(uid);
+    }
+    if let Some(recorder) = memory.recorder.get() {
+        let object = object.object_ref(dyntype);
+        recorder.forget_scope(&object, Scope::Ordinary);
+        recorder.forget_scope(&object, Scope::Failure);
+    }
+}
+
+/// After a new list: deletes that happened while the watch was down were never told.
+fn forget_all_but<K>(memory: &Memory, store: &Store<K>)
+where
+    K: Resource + Clone + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    if memory.tracker.is_empty() {
+        return;
+    }
+    let objects = store.state();
+    let uids: HashSet<&str> =
+        objects.iter().filter_map(|object| object.meta().uid.as_deref()).collect();
+    memory.tracker.retain(|uid| uids.contains(uid));
+}
