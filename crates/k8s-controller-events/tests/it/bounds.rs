@@ -1,0 +1,117 @@
+//! How much the recorder remembers.
+
+use std::time::Duration;
+
+use k8s_controller_events::{SERIES_WINDOW, Scope};
+use tokio::time::{advance, sleep};
+
+use crate::{config_map, event, reference, set_up};
+
+#[tokio::test(start_paused = true)]
+async fn the_least_recently_published_goes_first() {
+    let (server, recorder) = set_up();
+    let recorder = recorder.with_max_series(2);
+    let publish = |name: &'static str| {
+        let recorder = &recorder;
+        async move {
+            recorder
+                .publish(&config_map(name), &event("Broke"))
+                .await
+                .unwrap()
+        }
+    };
+    for name in ["a", "b", "a", "c"] {
+        publish(name).await; // "b" makes room for "c"
+    }
+    assert_eq!(recorder.tracked_series(), 2);
+    assert_eq!(recorder.stats().evicted_series, 1);
+    for name in ["a", "c", "b"] {
+        publish(name).await;
+    }
+    assert_eq!(
+        server.counts(),
+        [None, None, Some(2), None, Some(3), Some(2), None]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cap_of_none() {
+    let (server, recorder) = set_up();
+    let recorder = recorder.with_max_series(0);
+    for _ in 0..3 {
+        recorder
+            .publish(&config_map("web"), &event("Broke"))
+            .await
+            .unwrap();
+    }
+    recorder.forget(&config_map("web"));
+    assert_eq!(server.counts(), [None; 3]);
+    assert_eq!(recorder.tracked_series(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ever_new_objects_stay_within_the_cap() {
+    let (_server, recorder) = set_up();
+    let recorder = recorder.with_max_series(100);
+    for i in 0..1_000 {
+        let name = format!("web-{i}");
+        recorder
+            .publish_to(&reference(&name), Scope::Failure, &event("Broke"))
+            .await
+            .unwrap();
+        assert!(recorder.tracked_series() <= 100);
+    }
+    assert_eq!(recorder.stats().evicted_series, 900);
+}
+
+#[tokio::test(start_paused = true)]
+async fn series_expire_one_by_one() {
+    let (_server, recorder) = set_up();
+    for name in ["a", "b", "c"] {
+        recorder
+            .publish(&config_map(name), &event("Broke"))
+            .await
+            .unwrap();
+        sleep(Duration::from_secs(60)).await;
+    }
+    advance(SERIES_WINDOW - Duration::from_secs(180)).await;
+    for left in [2, 1, 0] {
+        assert_eq!(recorder.tracked_series(), left);
+        advance(Duration::from_secs(60)).await;
+    }
+}
+
+/// A recorder may outlive the runtime that it was first used on.
+#[test]
+fn another_runtime() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime")
+    };
+    let first = runtime();
+    let (_server, recorder) = {
+        let _guard = first.enter();
+        set_up()
+    };
+    first.block_on(async {
+        recorder
+            .publish(&config_map("a"), &event("Broke"))
+            .await
+            .unwrap();
+        // The client's own task is on this runtime; the series' is on the one of the publish.
+    });
+    let second = runtime();
+    second.block_on(async { recorder.forget(&config_map("a")) });
+    drop(second);
+    first.block_on(async {
+        recorder
+            .publish(&config_map("b"), &event("Broke"))
+            .await
+            .unwrap();
+        sleep(2 * SERIES_WINDOW).await;
+        assert_eq!(recorder.tracked_series(), 0);
+    });
+}
