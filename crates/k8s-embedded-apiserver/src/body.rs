@@ -1,0 +1,228 @@
+//! From the bytes of a request to an object in its stored form.
+
+use serde_json::Value;
+
+use crate::kinds::Kind;
+use crate::metadata::{object_mut, text};
+use crate::registry::Registry;
+use crate::status::Failure;
+
+/// The largest body that is read, in bytes, as on a real server.
+pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
+
+/// The media types of bodies.
+const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
+
+/// The largest object that is stored, in bytes of what changes in it; more is refused as too long.
+pub(crate) const MAX_DATA: usize = 1024 * 1024;
+
+/// Why a text is no JSON, in the words of Go's decoder.
+fn parse(bytes: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        if error.is_eof() {
+            return "unexpected end of JSON input".into();
+        }
+        let line = bytes.split(|byte| *byte == b'\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+        let at = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
+        let found = String::from_utf8_lossy(at).chars().next().unwrap_or('\u{fffd}');
+        let where_ = if error.to_string().starts_with("trailing characters") {
+            "after top-level value"
+        } else {
+            "looking for beginning of value"
+        };
+        format!("invalid character {found:?} {where_}")
+    })
+}
+
+/// The beginning of a body, as messages quote it.
+fn summary(bytes: &[u8]) -> String {
+    const LENGTH: usize = 30;
+    let cut = bytes.get(..LENGTH).filter(|_| bytes.len() > LENGTH);
+    let shown = cut.unwrap_or(bytes);
+    let text = match shown.first() {
+        None => return "<empty>".into(),
+        Some(b'{') => String::from_utf8_lossy(shown).into_owned(),
+        Some(_) => shown.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    if cut.is_some() { format!("{text} ...") } else { text }
+}
+
+/// Reads JSON or YAML, by the content type.
+///
+/// # Errors
+///
+/// 415 for another type, 400 for a text that is neither.
+pub(crate) fn read(bytes: &[u8], content_type: Option<&str>, kind: &str) -> Result<Value, Failure> {
+    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    match essence {
+        "" | "application/json" | "*/*" => parse(bytes).map_err(|why| {
+            let of_kind = format!("the object provided is unrecognized (must be of type {kind})");
+            let why = format!("couldn't get version/kind; json parse error: {why}");
+            Failure::bad_request(format!("{of_kind}: {why} ({})", summary(bytes)))
+        }),
+        "application/yaml" | "text/yaml" => serde_saphyr::from_slice(bytes)
+            .map_err(|error| Failure::bad_request(format!("error converting YAML to JSON: {error}"))),
+        _ => Err(Failure::unsupported_media_type(ACCEPTED)),
+    }
+}
+
+/// The object of a create or a replacement, in its stored form.
+pub(crate) fn decode(
+    bytes: &[u8],
+    content_type: Option<&str>,
+    kind: &Kind,
+    registry: &Registry,
+) -> Result<Value, Failure> {
+    let object = read(bytes, content_type, &kind.kind)?;
+    let object = check_type(object, bytes, kind, registry)?;
+    to_stored(object, kind).map_err(Failure::bad_request)
+}
+
+/// Checks that the body is of the kind of the path.
+fn check_type(mut object: Value, bytes: &[u8], kind: &Kind, registry: &Registry) -> Result<Value, Failure> {
+    if object.is_null() && !kind.is_custom() {
+        object = Value::Object(serde_json::Map::new());
+    }
+    let type_name = match &object {
+        Value::Object(_) => None,
+        Value::Array(_) => Some("array"),
+        Value::String(_) => Some("string"),
+        Value::Bool(_) => Some("bool"),
+        Value::Number(_) => Some("number"),
+        Value::Null => Some("null"),
+    };
+    if let Some(type_name) = type_name {
+        return Err(Failure::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
+             json: cannot unmarshal {type_name} into Go value of type struct {{ APIVersion string \
+             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }} ({})",
+            kind.kind,
+            summary(bytes)
+        )));
+    }
+    let sent_version = text(&object, "/apiVersion").to_owned();
+    let sent_kind = text(&object, "/kind").to_owned();
+    if kind.is_custom() {
+        check_custom_type(&object, &sent_version, &sent_kind, kind)?;
+    } else {
+        check_builtin_type(&sent_version, &sent_kind, kind, registry)?;
+    }
+    Ok(object)
+}
+
+fn check_custom_type(object: &Value, sent_version: &str, sent_kind: &str, kind: &Kind) -> Result<(), Failure> {
+    let cannot = |why: String| {
+        Failure::bad_request(format!(
+            "{} in version {:?} cannot be handled as a {}: {why}",
+            kind.kind, kind.version, kind.kind
+        ))
+    };
+    if sent_kind.is_empty() {
+        return Err(cannot(format!("Object 'Kind' is missing in '{object}'")));
+    }
+    if sent_version.is_empty() {
+        return Err(cannot(format!("Object 'apiVersion' is missing in '{object}'")));
+    }
+    if sent_version != kind.api_version() {
+        return Err(Failure::bad_request(format!(
+            "the API version in the data ({sent_version}) does not match the expected API version ({})",
+            kind.api_version()
+        )));
+    }
+    if sent_kind != kind.kind {
+        return Err(cannot(format!(
+            "no kind {sent_kind:?} is registered for version {sent_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        )));
+    }
+    Ok(())
+}
+
+fn check_builtin_type(sent_version: &str, sent_kind: &str, kind: &Kind, registry: &Registry) -> Result<(), Failure> {
+    let own = kind.api_version();
+    let version = if sent_version.is_empty() { own.as_str() } else { sent_version };
+    let sent_kind = if sent_kind.is_empty() { &*kind.kind } else { sent_kind };
+    if version == own && sent_kind == kind.kind {
+        return Ok(());
+    }
+    let known = registry.kinds().any(|found| !found.is_custom() && found.api_version() == version && found.kind == sent_kind);
+    let short = version.rsplit('/').next().unwrap_or(version);
+    if !known {
+        return Err(Failure::bad_request(format!(
+            "{sent_kind} in version {short:?} cannot be handled as a {}: no kind {sent_kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"",
+            kind.kind
+        )));
+    }
+    if sent_kind == kind.kind {
+        return Err(Failure::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({own})"
+        )));
+    }
+    let internal = if kind.group.is_empty() { "core" } else { kind.group.split('.').next().unwrap_or_default() };
+    Err(Failure::bad_request(format!(
+        "{sent_kind} in version {short:?} cannot be handled as a {}: converting ({short}.{sent_kind}) to ({internal}.{}): unknown conversion",
+        kind.kind, kind.kind
+    )))
+}
+
+/// An object of the kind's version in the stored form, with its defaults.
+///
+/// # Errors
+///
+/// Text that names the field with a wrong type.
+pub(crate) fn to_stored(mut object: Value, kind: &Kind) -> Result<Value, String> {
+    let map = object_mut(&mut object);
+    map.insert("apiVersion".into(), kind.api_version().into());
+    map.insert("kind".into(), kind.kind.as_ref().into());
+    let object = (kind.normalize)(object)
+        .map_err(|why| format!("{} in version {:?} cannot be handled as a {}: {why}", kind.kind, kind.version, kind.kind))?;
+    let mut object = (kind.to_storage)(object);
+    if let Some(custom) = &kind.custom {
+        object["apiVersion"] = format!("{}/{}", kind.group, custom.storage_version).into();
+    }
+    let metadata = crate::metadata::metadata_mut(&mut object);
+    // Neither is kept: the one is gone for good, the other is not tracked yet.
+    metadata.remove("selfLink");
+    metadata.remove("managedFields");
+    (kind.default)(&mut object);
+    Ok(object)
+}
+
+/// A stored object as the kind's version shows it.
+pub(crate) fn to_view(stored: &Value, kind: &Kind) -> Value {
+    let mut object = (kind.from_storage)(stored.clone());
+    let map = object_mut(&mut object);
+    map.insert("apiVersion".into(), kind.api_version().into());
+    map.insert("kind".into(), kind.kind.as_ref().into());
+    object
+}
+
+/// An object of the kind with the given metadata and nothing else, as a bookmark has it.
+pub(crate) fn to_empty(object: Value, kind: &Kind) -> Value {
+    // Of these two even an empty object shows fields.
+    if matches!(&*kind.storage, "events" | "leases.coordination.k8s.io") {
+        if let Ok(stored) = to_stored(object.clone(), kind) {
+            return to_view(&stored, kind);
+        }
+    }
+    to_view(&object, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_quoted_in_part() {
+        assert_eq!(summary(b""), "<empty>");
+        assert_eq!(summary(b"[]"), "5b5d");
+        assert_eq!(summary(b"{"), "{");
+        assert_eq!(summary(br#"{"metadata":{"name":"a"}} trailing"#), r#"{"metadata":{"name":"a"}} trai ..."#);
+    }
+
+    #[test]
+    fn json_errors_read_like_those_of_go() {
+        assert_eq!(parse(b"{"), Err("unexpected end of JSON input".into()));
+        assert_eq!(parse(b"{} trailing"), Err("invalid character 't' after top-level value".into()));
+        assert_eq!(parse(b"x"), Err("invalid character 'x' looking for beginning of value".into()));
+    }
+}

@@ -1,0 +1,243 @@
+//! What a kind is to the server. A new built-in kind is one row of [`crate::builtin::builtin`].
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::field_error::FieldError;
+use crate::selector::FieldRules;
+
+type Text = Cow<'static, str>;
+
+/// When a write raises `metadata.generation`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Generation {
+    /// Never; what a create sent is kept.
+    Untouched,
+    /// A change of `spec`.
+    Spec,
+    /// A change of `spec` or of the annotations.
+    SpecAndAnnotations,
+    /// A change of anything but `metadata`, and but `status` where that is a subresource.
+    Content,
+}
+
+/// Which names are valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameRule {
+    /// A DNS subdomain: most kinds.
+    Subdomain,
+    /// A DNS label: namespaces.
+    Label,
+    /// A DNS label that starts with a letter: services.
+    Label1035,
+    /// Whatever can be one segment of a path: RBAC kinds.
+    PathSegment,
+    /// No rule: core events.
+    Any,
+}
+
+/// What a delete answers with once the object is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deleted {
+    Status,
+    Object,
+}
+
+/// The replica counts that `/scale` shows, as pointers into the object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Scale {
+    pub(crate) spec_replicas: String,
+    pub(crate) status_replicas: String,
+    /// Where the selector is; a `LabelSelector` or a text.
+    pub(crate) selector: Option<String>,
+}
+
+/// What only kinds of a CustomResourceDefinition have.
+#[derive(Clone, Debug)]
+pub(crate) struct Custom {
+    /// The entry of `spec.versions`. Its schema is kept here; nothing checks objects against it yet.
+    pub(crate) version: Value,
+    /// The version that objects are stored in.
+    pub(crate) storage_version: String,
+    /// The `Warning` header of a deprecated version.
+    pub(crate) warning: Option<String>,
+    /// Creates are refused while the definition is going away.
+    pub(crate) terminating: bool,
+    /// The field labels that `selectableFields` adds, with their paths.
+    pub(crate) selectable: Vec<(String, String)>,
+}
+
+/// One kind in one version of its group.
+#[derive(Clone, Debug)]
+pub(crate) struct Kind {
+    pub(crate) group: Text,
+    pub(crate) version: Text,
+    pub(crate) kind: Text,
+    pub(crate) list_kind: Text,
+    pub(crate) plural: Text,
+    pub(crate) singular: Text,
+    pub(crate) short_names: Vec<Text>,
+    pub(crate) categories: Vec<Text>,
+    pub(crate) namespaced: bool,
+    /// Name of the collection that holds the objects; shared by kinds that are views of the same objects.
+    pub(crate) storage: Text,
+    pub(crate) status: bool,
+    pub(crate) scale: Option<Scale>,
+    /// PUT of a missing object creates it.
+    pub(crate) create_on_update: bool,
+    /// PUT may leave the resourceVersion out.
+    pub(crate) unconditional_update: bool,
+    pub(crate) deleted: Deleted,
+    pub(crate) generation: Generation,
+    pub(crate) names: NameRule,
+    /// Fields of fieldSelector beside name and namespace.
+    pub(crate) fields: FieldRules<'static>,
+    /// Reads a body into the kind's fields and writes it as the real server would.
+    pub(crate) normalize: fn(Value) -> Result<Value, String>,
+    /// From this version to the stored one and back.
+    pub(crate) to_storage: fn(Value) -> Value,
+    pub(crate) from_storage: fn(Value) -> Value,
+    /// Fills what the real server fills, on the stored form.
+    pub(crate) default: fn(&mut Value),
+    /// Sets what a create may not choose (status), on the stored form.
+    pub(crate) on_create: fn(&mut Value),
+    /// Checks the stored form; the second argument is the object before an update.
+    pub(crate) validate: fn(&Value, Option<&Value>) -> Vec<FieldError>,
+    pub(crate) custom: Option<Arc<Custom>>,
+}
+
+impl Kind {
+    /// `group/version`, or the version alone in the core group.
+    pub(crate) fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    pub(crate) fn is_custom(&self) -> bool {
+        self.custom.is_some()
+    }
+
+    /// A row with the defaults of most built-in kinds.
+    pub(crate) fn row(
+        gvk: (&'static str, &'static str, &'static str),
+        plural: &'static str,
+        singular: &'static str,
+        normalize: fn(Value) -> Result<Value, String>,
+    ) -> Self {
+        let (group, version, kind) = gvk;
+        let storage = if group.is_empty() { plural.into() } else { format!("{plural}.{group}") };
+        Self {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+            list_kind: format!("{kind}List").into(),
+            plural: plural.into(),
+            singular: singular.into(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced: true,
+            storage: storage.into(),
+            status: false,
+            scale: None,
+            create_on_update: false,
+            unconditional_update: true,
+            deleted: Deleted::Status,
+            generation: Generation::Untouched,
+            names: NameRule::Subdomain,
+            fields: FieldRules::MetadataOnly,
+            normalize,
+            to_storage: |object| object,
+            from_storage: |object| object,
+            default: |_| {},
+            on_create: |_| {},
+            validate: |_, _| Vec::new(),
+            custom: None,
+        }
+    }
+
+    pub(crate) fn short(mut self, names: &[&'static str]) -> Self {
+        self.short_names = names.iter().map(|name| Cow::Borrowed(*name)).collect();
+        self
+    }
+
+    pub(crate) fn in_all(mut self) -> Self {
+        self.categories = vec!["all".into()];
+        self
+    }
+
+    pub(crate) fn cluster(mut self) -> Self {
+        self.namespaced = false;
+        self
+    }
+
+    pub(crate) fn with_status(mut self) -> Self {
+        self.status = true;
+        self
+    }
+
+    pub(crate) fn scaled(mut self) -> Self {
+        self.scale = Some(Scale {
+            spec_replicas: "/spec/replicas".into(),
+            status_replicas: "/status/replicas".into(),
+            selector: Some("/spec/selector".into()),
+        });
+        self
+    }
+
+    pub(crate) fn generation(mut self, rule: Generation) -> Self {
+        self.generation = rule;
+        self
+    }
+
+    pub(crate) fn names(mut self, rule: NameRule) -> Self {
+        self.names = rule;
+        self
+    }
+
+    pub(crate) fn fields(mut self, fields: FieldRules<'static>) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    pub(crate) fn defaults(mut self, default: fn(&mut Value)) -> Self {
+        self.default = default;
+        self
+    }
+
+    pub(crate) fn on_create(mut self, hook: fn(&mut Value)) -> Self {
+        self.on_create = hook;
+        self
+    }
+
+    pub(crate) fn validated(mut self, validate: fn(&Value, Option<&Value>) -> Vec<FieldError>) -> Self {
+        self.validate = validate;
+        self
+    }
+
+    pub(crate) fn answers_with_object(mut self) -> Self {
+        self.deleted = Deleted::Object;
+        self
+    }
+
+    pub(crate) fn created_by_put(mut self) -> Self {
+        self.create_on_update = true;
+        self
+    }
+
+    pub(crate) fn needs_version(mut self) -> Self {
+        self.unconditional_update = false;
+        self
+    }
+
+    pub(crate) fn view_of(mut self, storage: &'static str, to: fn(Value) -> Value, from: fn(Value) -> Value) -> Self {
+        self.storage = storage.into();
+        self.to_storage = to;
+        self.from_storage = from;
+        self
+    }
+}

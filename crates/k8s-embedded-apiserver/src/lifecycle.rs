@@ -1,0 +1,465 @@
+//! How objects go: deletion, what follows from it in namespaces and definitions, and garbage collection.
+//!
+//! A real server does what follows in controllers of its own, a moment later. Here it is done before the request that
+//! caused it is answered, one task after the other, so that no background task is needed and the order is fixed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::definitions;
+use crate::kinds::Kind;
+use crate::metadata::{self, entry_mut, finalizers, is_deleting, metadata_mut, object_mut, set_finalizers};
+use crate::registry::Registry;
+use crate::source::Source;
+use crate::store::{self, Place, Store};
+
+/// Collection of the namespaces.
+pub(crate) const NAMESPACES: &str = "namespaces";
+
+const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
+
+/// What a server holds.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) store: Store,
+    pub(crate) registry: Registry,
+    pub(crate) source: Source,
+    pub(crate) garbage_collection: bool,
+    tasks: VecDeque<Task>,
+}
+
+/// What to do with the dependents of a deleted object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
+
+/// What a delete did.
+#[derive(Clone, Debug)]
+pub(crate) enum Deletion {
+    /// The object is gone; this is what it was.
+    Gone(Arc<Value>),
+    /// The object stays until its finalizers are gone; this is what it is now.
+    Held(Arc<Value>),
+}
+
+#[derive(Debug)]
+enum Task {
+    OwnerGone(String),
+    CheckOwners(Place),
+    Foreground(Place),
+    Orphan(Place),
+    NamespaceContent(String),
+    AcceptNames(String),
+    DefinitionContent(String),
+}
+
+/// Whether an owner is there.
+#[derive(PartialEq)]
+enum Ownership {
+    /// There, or of a kind that nobody knows.
+    Solid,
+    Absent,
+    /// Deleted in the foreground: waits for this dependent to go.
+    Waiting,
+}
+
+impl State {
+    pub(crate) fn new(source: Source, history_limit: usize, garbage_collection: bool) -> Self {
+        let registry = Registry::new();
+        let mut store = Store::new(history_limit);
+        for kind in registry.kinds() {
+            store.open(&kind.storage);
+        }
+        Self { store, registry, source, garbage_collection, tasks: VecDeque::new() }
+    }
+
+    pub(crate) fn namespace(&self, name: &str) -> Option<&Arc<Value>> {
+        self.store.get(NAMESPACES, name)
+    }
+
+    /// Stores an object and notes what has to be looked at because of it.
+    pub(crate) fn put(&mut self, place: &Place, object: Value) -> Arc<Value> {
+        let before = self.store.at(place).cloned();
+        let stored = self.store.put(&place.storage, &place.key, object);
+        if self.garbage_collection {
+            let owners = |object: &Value| object.pointer("/metadata/ownerReferences").cloned();
+            if owners(&stored).is_some() && before.as_deref().and_then(owners) != owners(&stored) {
+                self.tasks.push_back(Task::CheckOwners(place.clone()));
+            }
+            if let Some(before) = before {
+                self.recheck_owners(&before);
+            }
+            self.queue_finalizers(place, &stored);
+        }
+        if place.storage == definitions::STORAGE {
+            self.tasks.push_back(Task::AcceptNames(place.key.to_string()));
+        }
+        stored
+    }
+
+    /// Removes an object and notes what follows.
+    fn remove(&mut self, place: &Place) -> Option<Arc<Value>> {
+        let removed = self.store.remove(&place.storage, &place.key)?;
+        if self.garbage_collection {
+            let uid = metadata::uid(&removed);
+            if !uid.is_empty() {
+                self.tasks.push_back(Task::OwnerGone(uid.to_owned()));
+            }
+            self.recheck_owners(&removed);
+        }
+        let namespace = metadata::namespace(&removed);
+        if self.namespace(namespace).is_some_and(|namespace| is_deleting(namespace)) {
+            self.tasks.push_back(Task::NamespaceContent(namespace.to_owned()));
+        }
+        if place.storage == definitions::STORAGE {
+            self.withdraw(&removed);
+        } else if self.store.get(definitions::STORAGE, &place.storage).is_some_and(|found| is_deleting(found)) {
+            self.tasks.push_back(Task::DefinitionContent(place.storage.to_string()));
+        }
+        Some(removed)
+    }
+
+    /// Owners that are deleted in the foreground wait for changes of their dependents.
+    fn recheck_owners(&mut self, dependent: &Value) {
+        for owner in metadata::owners(dependent) {
+            if let Some(place) = self.owner_place(dependent, &owner) {
+                if self.store.at(&place).is_some_and(|found| finalizers(found).contains(&FOREGROUND)) {
+                    self.tasks.push_back(Task::Foreground(place));
+                }
+            }
+        }
+    }
+
+    fn queue_finalizers(&mut self, place: &Place, object: &Value) {
+        if !is_deleting(object) {
+            return;
+        }
+        if finalizers(object).contains(&FOREGROUND) {
+            self.tasks.push_back(Task::Foreground(place.clone()));
+        }
+        if finalizers(object).contains(&ORPHAN) {
+            self.tasks.push_back(Task::Orphan(place.clone()));
+        }
+    }
+
+    /// Deletes an object, or marks it as going away while finalizers hold it.
+    pub(crate) fn delete(&mut self, place: &Place, propagation: Option<Propagation>) -> Option<Deletion> {
+        let existing = self.store.at(place)?.clone();
+        if place.storage == NAMESPACES {
+            return Some(self.delete_namespace(place, &existing));
+        }
+        if place.storage == definitions::STORAGE {
+            return Some(self.delete_definition(place, &existing));
+        }
+        let wanted = finalizers_for(&existing, propagation, place.storage != "events");
+        if wanted.is_empty() {
+            return self.remove(place).map(Deletion::Gone);
+        }
+        let unchanged = wanted == finalizers(&existing);
+        if is_deleting(&existing) && unchanged {
+            return Some(Deletion::Held(existing));
+        }
+        let mut object = Value::clone(&existing);
+        set_finalizers(&mut object, wanted);
+        self.mark(&mut object, true);
+        Some(Deletion::Held(self.put(place, object)))
+    }
+
+    /// What a delete would do, without doing it.
+    pub(crate) fn would_hold(existing: &Value, place: &Place, propagation: Option<Propagation>) -> bool {
+        place.storage == NAMESPACES
+            || place.storage == definitions::STORAGE
+            || !finalizers_for(existing, propagation, place.storage != "events").is_empty()
+    }
+
+    /// Sets what tells that an object is going away.
+    fn mark(&self, object: &mut Value, raises_generation: bool) {
+        if is_deleting(object) {
+            return;
+        }
+        let now = self.source.stamp();
+        let metadata = metadata_mut(object);
+        metadata.insert("deletionTimestamp".into(), now.into());
+        if raises_generation {
+            metadata.insert("deletionGracePeriodSeconds".into(), json!(0));
+            if let Some(generation) = metadata.get("generation").and_then(Value::as_i64).filter(|number| *number > 0) {
+                metadata.insert("generation".into(), json!(generation + 1));
+            }
+        }
+    }
+
+    fn delete_namespace(&mut self, place: &Place, existing: &Arc<Value>) -> Deletion {
+        if is_deleting(existing) {
+            return Deletion::Held(existing.clone());
+        }
+        let mut object = Value::clone(existing);
+        self.mark(&mut object, false);
+        entry_mut(object_mut(&mut object), "status").insert("phase".into(), json!("Terminating"));
+        let stored = self.put(place, object);
+        self.tasks.push_back(Task::NamespaceContent(place.key.to_string()));
+        Deletion::Held(stored)
+    }
+
+    fn delete_definition(&mut self, place: &Place, existing: &Arc<Value>) -> Deletion {
+        if is_deleting(existing) {
+            return Deletion::Held(existing.clone());
+        }
+        let mut object = Value::clone(existing);
+        self.mark(&mut object, false);
+        let mut all: Vec<String> = finalizers(existing).into_iter().map(Into::into).collect();
+        if !all.iter().any(|finalizer| finalizer == definitions::FINALIZER) {
+            all.push(definitions::FINALIZER.into());
+        }
+        set_finalizers(&mut object, all);
+        let stored = self.put(place, object);
+        self.tasks.push_back(Task::DefinitionContent(place.key.to_string()));
+        Deletion::Held(stored)
+    }
+
+    /// Stores the outcome of an update; an object that is going away and has lost its last finalizer is removed, and
+    /// then keeps the version it had.
+    pub(crate) fn store_update(&mut self, place: &Place, object: Value) -> Arc<Value> {
+        if is_deleting(&object) && finalizers(&object).is_empty() && !held_by_spec(place, &object) {
+            self.remove(place);
+            return Arc::new(object);
+        }
+        self.put(place, object)
+    }
+
+    fn remove_finalizer(&mut self, place: &Place, finalizer: &str) {
+        let Some(existing) = self.store.at(place).cloned() else { return };
+        let left: Vec<String> =
+            finalizers(&existing).into_iter().filter(|found| *found != finalizer).map(Into::into).collect();
+        let mut object = Value::clone(&existing);
+        set_finalizers(&mut object, left);
+        self.store_update(place, object);
+    }
+
+    /// Does everything that follows from the writes so far.
+    pub(crate) fn settle(&mut self) {
+        while let Some(task) = self.tasks.pop_front() {
+            match task {
+                Task::OwnerGone(uid) => {
+                    for place in self.store.dependents(&uid) {
+                        self.tasks.push_back(Task::CheckOwners(place));
+                    }
+                }
+                Task::CheckOwners(place) => self.check_owners(&place),
+                Task::Foreground(place) => self.foreground(&place),
+                Task::Orphan(place) => self.orphan(&place),
+                Task::NamespaceContent(name) => self.namespace_content(&name),
+                Task::AcceptNames(name) => self.accept_names(&name),
+                Task::DefinitionContent(name) => self.definition_content(&name),
+            }
+        }
+    }
+
+    /// Where the owner of a dependent is; `None` where its kind is unknown or cannot own the dependent.
+    fn owner_place(&self, dependent: &Value, owner: &metadata::Owner) -> Option<Place> {
+        let kind = self.registry.by_kind(&owner.api_version, &owner.kind)?;
+        let namespace = metadata::namespace(dependent);
+        if kind.namespaced && namespace.is_empty() {
+            return None;
+        }
+        let key = store::key(kind.namespaced.then_some(namespace), &owner.name);
+        Some(Place { storage: kind.storage.clone(), key })
+    }
+
+    fn ownership(&self, dependent: &Value, owner: &metadata::Owner) -> Ownership {
+        let Some(place) = self.owner_place(dependent, owner) else { return Ownership::Solid };
+        match self.store.at(&place).filter(|found| metadata::uid(found) == owner.uid) {
+            None => Ownership::Absent,
+            Some(found) if is_deleting(found) && finalizers(found).contains(&FOREGROUND) => Ownership::Waiting,
+            Some(_) => Ownership::Solid,
+        }
+    }
+
+    /// Deletes an object whose owners are all gone; of several owners, those that are gone are taken out.
+    fn check_owners(&mut self, place: &Place) {
+        let Some(object) = self.store.at(place).cloned() else { return };
+        let owners = metadata::owners(&object);
+        if owners.is_empty() || is_deleting(&object) {
+            return;
+        }
+        let states: Vec<Ownership> = owners.iter().map(|owner| self.ownership(&object, owner)).collect();
+        if states.iter().all(|state| *state == Ownership::Solid) {
+            return;
+        }
+        if states.contains(&Ownership::Solid) {
+            let keep: Vec<bool> = states.iter().map(|state| *state == Ownership::Solid).collect();
+            let mut new = Value::clone(&object);
+            if let Some(Value::Array(list)) = metadata_mut(&mut new).get_mut("ownerReferences") {
+                let mut keep = keep.into_iter();
+                list.retain(|_| keep.next().unwrap_or(true));
+            }
+            self.put(place, new);
+            return;
+        }
+        let has_dependents = !self.store.dependents(metadata::uid(&object)).is_empty();
+        let propagation = if states.contains(&Ownership::Waiting) && has_dependents {
+            Some(Propagation::Foreground)
+        } else {
+            None
+        };
+        self.delete(place, propagation);
+    }
+
+    /// An owner deleted in the foreground goes when no dependent blocks it any more.
+    fn foreground(&mut self, place: &Place) {
+        let Some(owner) = self.store.at(place).cloned() else { return };
+        if !is_deleting(&owner) || !finalizers(&owner).contains(&FOREGROUND) {
+            return;
+        }
+        let uid = metadata::uid(&owner);
+        let mut blocked = false;
+        for dependent in self.store.dependents(uid) {
+            let Some(object) = self.store.at(&dependent) else { continue };
+            if metadata::owners(object).iter().any(|owner| owner.uid == uid && owner.blocks) {
+                blocked = true;
+                if !is_deleting(object) {
+                    self.tasks.push_back(Task::CheckOwners(dependent));
+                }
+            }
+        }
+        if !blocked {
+            self.remove_finalizer(place, FOREGROUND);
+        }
+    }
+
+    /// Frees the dependents of an owner, which then may go.
+    fn orphan(&mut self, place: &Place) {
+        let Some(owner) = self.store.at(place).cloned() else { return };
+        if !is_deleting(&owner) || !finalizers(&owner).contains(&ORPHAN) {
+            return;
+        }
+        let uid = metadata::uid(&owner);
+        for dependent in self.store.dependents(uid) {
+            let Some(object) = self.store.at(&dependent).cloned() else { continue };
+            let mut new = Value::clone(&object);
+            let metadata = metadata_mut(&mut new);
+            let emptied = match metadata.get_mut("ownerReferences") {
+                Some(Value::Array(list)) => {
+                    list.retain(|owner| metadata::text(owner, "/uid") != uid);
+                    list.is_empty()
+                }
+                _ => false,
+            };
+            if emptied {
+                metadata.remove("ownerReferences");
+            }
+            self.put(&dependent, new);
+        }
+        self.remove_finalizer(place, ORPHAN);
+    }
+
+    /// Deletes what is in a namespace that is going away, and the namespace once it is empty.
+    fn namespace_content(&mut self, name: &str) {
+        let place = Place { storage: NAMESPACES.into(), key: name.into() };
+        let Some(namespace) = self.store.at(&place).cloned().filter(|found| is_deleting(found)) else { return };
+        for inner in self.store.in_namespace(name) {
+            let held = self.store.at(&inner).is_none_or(|object| is_deleting(object));
+            if !held {
+                self.delete(&inner, Some(Propagation::Background));
+            }
+        }
+        if !self.store.in_namespace(name).is_empty() {
+            return;
+        }
+        let mut object = Value::clone(&namespace);
+        let spec = entry_mut(object_mut(&mut object), "spec");
+        if spec.remove("finalizers").is_some() || finalizers(&object).is_empty() {
+            self.store_update(&place, object);
+        }
+    }
+
+    /// The definitions of the same group, but for this one.
+    fn siblings(&self, name: &str, group: &str) -> Vec<Arc<Value>> {
+        self.store
+            .range(definitions::STORAGE, None, None)
+            .filter(|(key, other)| &***key != name && metadata::text(other, "/spec/group") == group)
+            .map(|(_, other)| other.clone())
+            .collect()
+    }
+
+    /// Gives a definition its names and serves what it defines.
+    fn accept_names(&mut self, name: &str) {
+        let place = Place { storage: definitions::STORAGE.into(), key: name.into() };
+        let Some(definition) = self.store.at(&place).cloned() else { return };
+        let siblings = self.siblings(name, metadata::text(&definition, "/spec/group"));
+        let now = self.source.stamp();
+        let accepted = definitions::accept_names(&definition, &siblings, &now);
+        let definition = if accepted == *definition {
+            definition
+        } else {
+            self.store.put(&place.storage, &place.key, accepted)
+        };
+        if definitions::is_established(&definition) {
+            self.store.open(&definitions::storage_of(&definition));
+        }
+        self.registry.serve(&definition, definitions::kinds_of(&definition));
+    }
+
+    /// Deletes the objects of a definition that is going away, and the definition once there are none.
+    fn definition_content(&mut self, name: &str) {
+        let place = Place { storage: definitions::STORAGE.into(), key: name.into() };
+        let Some(definition) = self.store.at(&place).cloned().filter(|found| is_deleting(found)) else { return };
+        let now = self.source.stamp();
+        let storage = definitions::storage_of(&definition);
+        for object in self.store.all(&storage) {
+            if self.store.at(&object).is_some_and(|found| !is_deleting(found)) {
+                self.delete(&object, Some(Propagation::Background));
+            }
+        }
+        if self.store.all(&storage).is_empty() {
+            self.remove_finalizer(&place, definitions::FINALIZER);
+            return;
+        }
+        let mut object = Value::clone(&definition);
+        let why = "CustomResource deletion is in progress";
+        definitions::set_condition(&mut object, "Terminating", "True", "InstanceDeletionInProgress", why, &now);
+        if object != *definition {
+            self.put(&place, object);
+        }
+    }
+
+    fn withdraw(&mut self, definition: &Value) {
+        self.registry.withdraw(metadata::name(definition));
+        self.store.close(&definitions::storage_of(definition));
+        let name = metadata::name(definition);
+        for other in self.siblings(name, metadata::text(definition, "/spec/group")) {
+            self.tasks.push_back(Task::AcceptNames(metadata::name(&other).to_owned()));
+        }
+    }
+
+    /// The kind that a collection's objects are of.
+    pub(crate) fn kind_of(&self, place: &Place) -> Option<Arc<Kind>> {
+        self.registry.by_storage(&place.storage)
+    }
+}
+
+/// A namespace is also held by the finalizers of its spec.
+fn held_by_spec(place: &Place, object: &Value) -> bool {
+    place.storage == NAMESPACES && !metadata::texts(object.pointer("/spec/finalizers")).is_empty()
+}
+
+/// The finalizers that an object has once it is deleted in the given way.
+fn finalizers_for(existing: &Value, propagation: Option<Propagation>, collected: bool) -> Vec<String> {
+    let all = finalizers(existing);
+    let Some(propagation) = propagation.filter(|_| collected) else {
+        return all.into_iter().map(Into::into).collect();
+    };
+    let mut wanted: Vec<String> =
+        all.into_iter().filter(|found| *found != FOREGROUND && *found != ORPHAN).map(Into::into).collect();
+    match propagation {
+        Propagation::Background => {}
+        Propagation::Foreground => wanted.push(FOREGROUND.into()),
+        Propagation::Orphan => wanted.push(ORPHAN.into()),
+    }
+    wanted
+}

@@ -1,0 +1,106 @@
+//! `metadata` of an object as JSON.
+
+use serde_json::{Map, Value};
+
+/// A text at a JSON pointer, empty where there is none.
+pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub(crate) fn name(object: &Value) -> &str {
+    text(object, "/metadata/name")
+}
+
+pub(crate) fn namespace(object: &Value) -> &str {
+    text(object, "/metadata/namespace")
+}
+
+pub(crate) fn uid(object: &Value) -> &str {
+    text(object, "/metadata/uid")
+}
+
+pub(crate) fn version(object: &Value) -> &str {
+    text(object, "/metadata/resourceVersion")
+}
+
+pub(crate) fn is_deleting(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
+}
+
+/// The finalizers, in order.
+pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
+    texts(object.pointer("/metadata/finalizers"))
+}
+
+/// The texts of a JSON list.
+pub(crate) fn texts(list: Option<&Value>) -> Vec<&str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// `metadata`, made an object where it is none. `object` itself must be one; anything else is replaced.
+pub(crate) fn metadata_mut(object: &mut Value) -> &mut Map<String, Value> {
+    entry_mut(object_mut(object), "metadata")
+}
+
+/// The JSON object in `value`, which is replaced by an empty one where it is none.
+pub(crate) fn object_mut(value: &mut Value) -> &mut Map<String, Value> {
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    match value {
+        Value::Object(map) => map,
+        _ => unreachable!("made an object above"),
+    }
+}
+
+/// The JSON object under `key`, made where there is none.
+pub(crate) fn entry_mut<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<String, Value> {
+    object_mut(map.entry(key).or_insert_with(|| Value::Object(Map::new())))
+}
+
+/// Sets or, with an empty list, removes the finalizers.
+pub(crate) fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
+    let metadata = metadata_mut(object);
+    if finalizers.is_empty() {
+        metadata.remove("finalizers");
+    } else {
+        metadata.insert("finalizers".into(), finalizers.into());
+    }
+}
+
+/// Copies `key` of `from` into `to`, or removes it where `from` has none.
+pub(crate) fn copy_key(from: &Value, to: &mut Map<String, Value>, key: &str) {
+    match from.get(key) {
+        Some(value) if !value.is_null() => {
+            to.insert(key.into(), value.clone());
+        }
+        _ => {
+            to.remove(key);
+        }
+    }
+}
+
+/// An entry of `ownerReferences`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) blocks: bool,
+}
+
+/// The owners of an object.
+pub(crate) fn owners(object: &Value) -> Vec<Owner> {
+    let list = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .map(|owner| Owner {
+            api_version: text(owner, "/apiVersion").into(),
+            kind: text(owner, "/kind").into(),
+            name: text(owner, "/name").into(),
+            uid: text(owner, "/uid").into(),
+            blocks: owner.get("blockOwnerDeletion") == Some(&Value::Bool(true)),
+        })
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! The kinds that are served: the built-in ones, and those of the CustomResourceDefinitions.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::builtin::builtin;
+use crate::kinds::Kind;
+
+/// Kinds by where they are served.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    builtin: Vec<Arc<Kind>>,
+    /// By the name of the definition, one entry per served version.
+    custom: BTreeMap<String, Vec<Arc<Kind>>>,
+    by_path: BTreeMap<String, Arc<Kind>>,
+    builtin_groups: BTreeSet<Cow<'static, str>>,
+}
+
+fn path(group: &str, version: &str, plural: &str) -> String {
+    format!("{group}/{version}/{plural}")
+}
+
+impl Registry {
+    pub(crate) fn new() -> Self {
+        let builtin: Vec<Arc<Kind>> = builtin().into_iter().map(Arc::new).collect();
+        let mut registry = Self {
+            builtin_groups: builtin.iter().map(|kind| kind.group.clone()).collect(),
+            builtin,
+            custom: BTreeMap::new(),
+            by_path: BTreeMap::new(),
+        };
+        registry.index();
+        registry
+    }
+
+    fn index(&mut self) {
+        self.by_path = self
+            .builtin
+            .iter()
+            .chain(self.custom.values().flatten())
+            .map(|kind| (path(&kind.group, &kind.version, &kind.plural), kind.clone()))
+            .collect();
+    }
+
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>> {
+        self.by_path.get(&path(group, version, plural)).cloned()
+    }
+
+    /// The kind of an owner reference, in whichever version is served.
+    pub(crate) fn by_kind(&self, api_version: &str, kind: &str) -> Option<Arc<Kind>> {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        self.kinds().find(|found| found.group == group && found.kind == kind).cloned()
+    }
+
+    /// One kind that is kept in a collection.
+    pub(crate) fn by_storage(&self, storage: &str) -> Option<Arc<Kind>> {
+        self.kinds().find(|kind| kind.storage == storage).cloned()
+    }
+
+    /// Every kind: the built-in ones first.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
+        self.builtin.iter().chain(self.custom.values().flatten())
+    }
+
+    /// Whether an unknown resource of the group and version is answered as a JSON `Status`.
+    pub(crate) fn is_builtin_group(&self, group: &str, version: &str) -> bool {
+        self.builtin.iter().any(|kind| kind.group == group && kind.version == version)
+    }
+
+    pub(crate) fn knows_builtin_group(&self, group: &str) -> bool {
+        self.builtin_groups.contains(group)
+    }
+
+    /// Serves what a definition says; replaces what it said before.
+    pub(crate) fn serve(&mut self, definition: &Value, kinds: Vec<Kind>) {
+        let name = crate::metadata::name(definition).to_owned();
+        self.custom.insert(name, kinds.into_iter().map(Arc::new).collect());
+        self.index();
+    }
+
+    /// Serves nothing of a definition any more.
+    pub(crate) fn withdraw(&mut self, definition: &str) {
+        if self.custom.remove(definition).is_some() {
+            self.index();
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! From a path to what is asked for.
+
+use std::sync::Arc;
+
+use percent_encoding::percent_decode_str;
+
+use crate::kinds::Kind;
+use crate::registry::Registry;
+use crate::status::Failure;
+
+/// A collection, an object or a subresource.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) subresource: Option<String>,
+    /// The deprecated `/watch/` prefix was used.
+    pub(crate) watch: bool,
+}
+
+/// Where a path leads.
+#[derive(Clone, Debug)]
+pub(crate) enum Route {
+    Target(Target),
+    /// Not below a resource: versions, groups, documents, or nothing at all.
+    Other,
+    /// A JSON `Status`.
+    Refused(Failure),
+    /// The plain text that the real server answers for paths it does not route.
+    PlainNotFound,
+}
+
+/// Finds what `path` names.
+pub(crate) fn route(path: &str, registry: &Registry) -> Route {
+    let mut segments: Vec<String> =
+        path.split('/').skip(1).map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned()).collect();
+    if segments.len() > 1 && segments.last().is_some_and(String::is_empty) {
+        segments.pop();
+    }
+    let parts: Vec<&str> = segments.iter().map(String::as_str).collect();
+    match parts.as_slice() {
+        ["api", version, rest @ ..] if !rest.is_empty() => resource("", version, rest, registry),
+        ["apis", group, version, rest @ ..] if !rest.is_empty() => resource(group, version, rest, registry),
+        _ => Route::Other,
+    }
+}
+
+fn resource(group: &str, version: &str, rest: &[&str], registry: &Registry) -> Route {
+    let (watch, rest) = match rest {
+        ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
+        rest => (false, rest),
+    };
+    let (namespace, rest) = in_namespace(group, rest);
+    let [plural, rest @ ..] = rest else { return unknown(group, version, registry) };
+    let Some(kind) = registry.find(group, version, plural) else { return unknown(group, version, registry) };
+    let namespace = namespace.filter(|namespace| !namespace.is_empty());
+    let scoped_right = match (namespace, kind.namespaced) {
+        (Some(_), false) => false,
+        // Only lists and watches have a path without a namespace.
+        (None, true) => rest.is_empty(),
+        _ => true,
+    };
+    let (name, subresource) = match rest {
+        [] => (None, None),
+        [name] => (Some(*name), None),
+        [name, subresource] => (Some(*name), Some(*subresource)),
+        _ => return unknown(group, version, registry),
+    };
+    if !scoped_right || name.is_some_and(|name| name.is_empty() || name == "." || name == "..") {
+        return unknown(group, version, registry);
+    }
+    if subresource.is_some_and(|subresource| !has_subresource(&kind, subresource)) {
+        return unknown(group, version, registry);
+    }
+    Route::Target(Target {
+        kind,
+        namespace: namespace.map(Into::into),
+        name: name.map(Into::into),
+        subresource: subresource.map(Into::into),
+        watch,
+    })
+}
+
+/// Splits off `namespaces/NS`, unless it is the namespace itself that is meant.
+fn in_namespace<'a, 'b>(group: &str, rest: &'b [&'a str]) -> (Option<&'a str>, &'b [&'a str]) {
+    match rest {
+        ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => (None, rest),
+        ["namespaces", namespace, inner @ ..] if !inner.is_empty() => (Some(namespace), inner),
+        _ => (None, rest),
+    }
+}
+
+fn has_subresource(kind: &Kind, subresource: &str) -> bool {
+    match subresource {
+        "status" => kind.status,
+        "scale" => kind.scale.is_some(),
+        _ => false,
+    }
+}
+
+fn unknown(group: &str, version: &str, registry: &Registry) -> Route {
+    if registry.is_builtin_group(group, version) || registry.knows_builtin_group(group) && group.is_empty() {
+        Route::Refused(Failure::no_such_resource())
+    } else {
+        Route::PlainNotFound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str) -> String {
+        match route(path, &Registry::new()) {
+            Route::Target(target) => format!(
+                "{} {:?} {:?} {:?} {}",
+                target.kind.plural, target.namespace, target.name, target.subresource, target.watch
+            ),
+            Route::Other => "other".into(),
+            Route::Refused(failure) => failure.code.to_string(),
+            Route::PlainNotFound => "plain".into(),
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for (path, want) in [
+            ("/api/v1/configmaps", "configmaps None None None false"),
+            ("/api/v1/namespaces", "namespaces None None None false"),
+            ("/api/v1/namespaces/x", "namespaces None Some(\"x\") None false"),
+            ("/api/v1/namespaces/x/status", "namespaces None Some(\"x\") Some(\"status\") false"),
+            ("/api/v1/namespaces/x/configmaps/", "configmaps Some(\"x\") None None false"),
+            ("/api/v1/namespaces//configmaps", "configmaps None None None false"),
+            ("/api/v1/namespaces/x/configmaps/a", "configmaps Some(\"x\") Some(\"a\") None false"),
+            ("/api/v1/watch/namespaces/x/configmaps/a", "configmaps Some(\"x\") Some(\"a\") None true"),
+            (
+                "/apis/apps/v1/namespaces/x/deployments/a/status",
+                "deployments Some(\"x\") Some(\"a\") Some(\"status\") false",
+            ),
+            (
+                "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Afoo",
+                "clusterroles None Some(\"system:foo\") None false",
+            ),
+            ("/api/v1/configmaps/a", "404"),
+            ("/api/v1/namespaces/x/namespaces", "404"),
+            ("/api/v1/namespaces/x/configmaps//a", "404"),
+            ("/api//v1/namespaces/x/configmaps/a", "404"),
+            ("/api/v1/namespaces/x/./configmaps/a", "404"),
+            ("/apis/nobody.example.com/v1/things", "plain"),
+            ("/api/v1", "other"),
+            ("/apis/apps", "other"),
+            ("//api/v1/namespaces", "other"),
+            ("/", "other"),
+        ] {
+            assert_eq!(found(path), want, "{path}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The one place where wall-clock time and randomness come from.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+use tokio::time::Instant;
+
+/// Letters and digits of generated name suffixes: no vowels, and no digits that look like letters.
+const SUFFIX_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+
+/// Length of a generated name suffix.
+pub(crate) const SUFFIX_LENGTH: usize = 5;
+
+type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Time and randomness of one server.
+pub(crate) struct Source {
+    clock: Clock,
+    rng: StdRng,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").finish_non_exhaustive()
+    }
+}
+
+impl Source {
+    pub(crate) fn new(clock: Option<Clock>, seed: Option<u64>) -> Self {
+        Self {
+            clock: clock.unwrap_or_else(|| Box::new(virtual_clock())),
+            rng: StdRng::seed_from_u64(seed.unwrap_or_else(|| rand::rng().next_u64())),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// Now in whole seconds, as in `creationTimestamp`.
+    pub(crate) fn stamp(&self) -> String {
+        stamp(self.now())
+    }
+
+    /// A random uid (UUID version 4).
+    pub(crate) fn uid(&mut self) -> String {
+        let mut bytes: [u8; 16] = self.rng.random();
+        bytes[6] = (bytes[6] & 0x0f) | 0x40;
+        bytes[8] = (bytes[8] & 0x3f) | 0x80;
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+    }
+
+    /// What `generateName` appends.
+    pub(crate) fn suffix(&mut self) -> String {
+        (0..SUFFIX_LENGTH)
+            .map(|_| char::from(SUFFIX_ALPHABET[self.rng.random_range(0..SUFFIX_ALPHABET.len())]))
+            .collect()
+    }
+
+    /// A number in `low..high`.
+    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
+        self.rng.random_range(low..high)
+    }
+}
+
+/// `time` in whole seconds.
+pub(crate) fn stamp(time: Timestamp) -> String {
+    let seconds = Timestamp::from_second(time.as_second()).unwrap_or(time);
+    format!("{seconds:.0}")
+}
+
+/// The wall clock at this moment, moved on by tokio's clock.
+fn virtual_clock() -> impl Fn() -> Timestamp + Send + Sync {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let start = Timestamp::UNIX_EPOCH
+        .saturating_add(SignedDuration::try_from(since_epoch).unwrap_or_default())
+        .unwrap_or(Timestamp::UNIX_EPOCH);
+    let begun = Instant::now();
+    move || {
+        let elapsed = SignedDuration::try_from(Instant::now().saturating_duration_since(begun)).unwrap_or_default();
+        start.saturating_add(elapsed).unwrap_or(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_fixes_uids_and_suffixes() {
+        let mut one = Source::new(None, Some(7));
+        let mut two = Source::new(None, Some(7));
+        assert_eq!(one.uid(), two.uid());
+        assert_eq!(one.suffix(), two.suffix());
+        assert_ne!(one.uid(), two.suffix());
+    }
+
+    #[test]
+    fn a_uid_has_the_form_of_version_four() {
+        let uid = Source::new(None, Some(1)).uid();
+        assert_eq!(uid.len(), 36);
+        assert_eq!(uid.as_bytes()[14], b'4');
+        assert!(b"89ab".contains(&uid.as_bytes()[19]));
+    }
+
+    #[test]
+    fn a_stamp_has_whole_seconds() {
+        let time: Timestamp = "2026-01-02T03:04:05.678Z".parse().expect("a time");
+        assert_eq!(stamp(time), "2026-01-02T03:04:05Z");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn virtual_time_moves_stamps() {
+        let source = Source::new(None, None);
+        let before = source.now();
+        tokio::time::advance(std::time::Duration::from_secs(3600)).await;
+        assert_eq!(source.now().as_second() - before.as_second(), 3600);
+    }
+}

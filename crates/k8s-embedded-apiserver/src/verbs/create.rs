@@ -1,0 +1,131 @@
+//! POST on a collection.
+
+use serde_json::{Value, json};
+
+use super::{Answer, Call, validate};
+use crate::body;
+use crate::kinds::{Generation, Kind};
+use crate::lifecycle::State;
+use crate::metadata::{self, is_deleting, metadata_mut, object_mut};
+use crate::source::SUFFIX_LENGTH;
+use crate::status::Failure;
+
+/// Longest name that a prefix and its suffix make together.
+const MAX_GENERATED: usize = 63;
+/// How many generated names are tried.
+const ATTEMPTS: usize = 8;
+
+pub(super) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let dry_run = call.query.dry_run("CreateOptions")?;
+    call.query.field_validation("CreateOptions")?;
+    let object = body::decode(&call.body, call.content_type.as_deref(), call.kind(), &state.registry)?;
+    insert(state, call, object, dry_run)
+}
+
+/// Stores a new object; also what a PUT does that may create.
+pub(super) fn insert(state: &mut State, call: &Call, mut object: Value, dry_run: bool) -> Result<Answer, Failure> {
+    let kind = call.kind();
+    set_namespace(call, &mut object)?;
+    if !matches!(metadata::version(&object), "" | "0") {
+        return Err(Failure::unclassified("resourceVersion should not be set on objects to be created"));
+    }
+    admit(state, call, &object)?;
+    prepare(state, kind, &mut object);
+    let place = name_it(state, call, &mut object);
+    validate(kind, &object, None)?;
+    let name = metadata::name(&object).to_owned();
+    if let Some(existing) = state.store.at(&place) {
+        return Err(if is_deleting(existing) {
+            Failure::being_deleted(&kind.group, &kind.plural, &name)
+        } else {
+            Failure::already_exists(&kind.group, &kind.plural, &name)
+        });
+    }
+    let object = if dry_run { call.view(&object) } else { call.view(&state.put(&place, object)) };
+    Ok(Answer::Object { code: 201, object })
+}
+
+/// The namespace of the path is that of the object.
+pub(super) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), Failure> {
+    let sent = metadata::namespace(object);
+    let own = call.namespace().unwrap_or_default();
+    if !sent.is_empty() && sent != own {
+        return Err(Failure::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    if !own.is_empty() {
+        metadata_mut(object).insert("namespace".into(), own.into());
+    }
+    Ok(())
+}
+
+/// Refuses what may not be made where it is to be made.
+fn admit(state: &State, call: &Call, object: &Value) -> Result<(), Failure> {
+    let kind = call.kind();
+    let name = metadata::name(object);
+    if let Some(namespace) = call.namespace() {
+        match state.namespace(namespace) {
+            None => return Err(Failure::not_found("", crate::lifecycle::NAMESPACES, namespace)),
+            Some(found) if is_deleting(found) => {
+                return Err(Failure::namespace_terminating(&kind.group, &kind.plural, name, namespace));
+            }
+            Some(_) => {}
+        }
+    }
+    if kind.custom.as_ref().is_some_and(|custom| custom.terminating) {
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(Failure::forbidden(&kind.group, &kind.plural, name, why));
+    }
+    Ok(())
+}
+
+/// Sets what the server alone decides.
+fn prepare(state: &mut State, kind: &Kind, object: &mut Value) {
+    if kind.status && kind.is_custom() {
+        object_mut(object).remove("status");
+    } else if kind.status && object.get("status").is_some() {
+        object_mut(object).insert("status".into(), json!({}));
+        (kind.default)(object);
+    }
+    (kind.on_create)(object);
+    let uid = state.source.uid();
+    let now = state.source.stamp();
+    let metadata = metadata_mut(object);
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
+        metadata.remove(key);
+    }
+    metadata.insert("uid".into(), uid.into());
+    metadata.insert("creationTimestamp".into(), now.into());
+    if kind.generation != Generation::Untouched {
+        metadata.insert("generation".into(), json!(1));
+    }
+}
+
+/// Makes a name from `generateName` where none was given, and says where the object goes.
+fn name_it(state: &mut State, call: &Call, object: &mut Value) -> crate::store::Place {
+    let prefix = metadata::text(object, "/metadata/generateName").to_owned();
+    if metadata::name(object).is_empty() && !prefix.is_empty() {
+        let longest = MAX_GENERATED - SUFFIX_LENGTH;
+        let cut = prefix.char_indices().map(|(at, _)| at).find(|at| *at > longest).map_or(prefix.as_str(), |_| {
+            let mut end = longest;
+            while !prefix.is_char_boundary(end) {
+                end -= 1;
+            }
+            &prefix[..end]
+        });
+        let mut name = String::new();
+        for _ in 0..ATTEMPTS {
+            name = format!("{cut}{}", state.source.suffix());
+            if state.store.at(&call.place(&name)).is_none() {
+                break;
+            }
+        }
+        metadata_mut(object).insert("name".into(), name.into());
+    }
+    if call.kind().storage == crate::lifecycle::NAMESPACES {
+        (call.kind().default)(object);
+    }
+    call.place(metadata::name(object))
+}
+

@@ -1,0 +1,165 @@
+//! DELETE of an object and of a collection.
+
+use serde_json::Value;
+
+use super::{Answer, Call, list};
+use crate::body;
+use crate::field_error::FieldError;
+use crate::kinds::Deleted;
+use crate::lifecycle::{Deletion, Propagation, State};
+use crate::metadata;
+use crate::status::{self, Failure};
+
+/// What a delete asks for, in its body or its query.
+#[derive(Debug, Default)]
+struct DeleteOptions {
+    propagation: Option<Propagation>,
+    uid: Option<String>,
+    version: Option<String>,
+    dry_run: bool,
+}
+
+impl DeleteOptions {
+    fn read(call: &Call) -> Result<Self, Failure> {
+        if call.body.is_empty() {
+            call.query.number("gracePeriodSeconds")?;
+            let orphan = call.query.flag("orphanDependents");
+            return Self::checked(call.query.get("propagationPolicy"), orphan, call.query.dry_run("DeleteOptions")?);
+        }
+        let options = read_body(call)?;
+        let texts = |key: &str| metadata::texts(options.get(key));
+        let dry_run = match texts("dryRun").as_slice() {
+            [] => call.query.dry_run("DeleteOptions")?,
+            ["All"] => true,
+            other => {
+                let error = FieldError::not_supported("dryRun", other.to_vec(), &["All"]);
+                return Err(Failure::invalid("meta.k8s.io", "DeleteOptions", "", &[error]));
+            }
+        };
+        let policy = Some(metadata::text(&options, "/propagationPolicy")).filter(|text| !text.is_empty());
+        let orphan = options.get("orphanDependents").and_then(Value::as_bool);
+        let given = |pointer: &str| options.pointer(pointer).and_then(Value::as_str).map(Into::into);
+        Ok(Self {
+            uid: given("/preconditions/uid"),
+            version: given("/preconditions/resourceVersion"),
+            ..Self::checked(policy, orphan, dry_run)?
+        })
+    }
+
+    fn checked(policy: Option<&str>, orphan: Option<bool>, dry_run: bool) -> Result<Self, Failure> {
+        let invalid = |error| Failure::invalid("meta.k8s.io", "DeleteOptions", "", &[error]);
+        const FIELD: &str = "propagationPolicy";
+        if let (Some(policy), Some(_)) = (policy, orphan) {
+            let why = "orphanDependents and deletionPropagation cannot be both set";
+            return Err(invalid(FieldError::invalid(FIELD, policy, why)));
+        }
+        let propagation = match (policy, orphan) {
+            (Some("Foreground"), _) => Some(Propagation::Foreground),
+            (Some("Background"), _) | (None, Some(false)) => Some(Propagation::Background),
+            (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
+            (None, None) => None,
+            (Some(other), _) => {
+                let known = ["Foreground", "Background", "Orphan", "nil"];
+                return Err(invalid(FieldError::not_supported(FIELD, other, &known)));
+            }
+        };
+        Ok(Self { propagation, dry_run, ..Self::default() })
+    }
+
+    /// 409 where the object is not the one that was meant.
+    fn check(&self, call: &Call, object: &Value) -> Result<(), Failure> {
+        let (group, kind) = super::subject(call.kind());
+        let name = metadata::name(object);
+        let (uid, version) = (metadata::uid(object), metadata::version(object));
+        if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
+            return Err(Failure::uid_precondition(group, kind, name, wanted, uid));
+        }
+        if let Some(wanted) = self.version.as_deref().filter(|wanted| *wanted != version) {
+            return Err(Failure::version_precondition(group, kind, name, wanted, version));
+        }
+        Ok(())
+    }
+}
+
+fn read_body(call: &Call) -> Result<Value, Failure> {
+    let mut options = body::read(&call.body, call.content_type.as_deref(), "DeleteOptions").map_err(|mut failure| {
+        // Here the real server quotes neither the kind nor the body.
+        if let Some((_, rest)) = failure.message.split_once("): ") {
+            let end = rest.rfind(" (").unwrap_or(rest.len());
+            failure.message = rest[..end].to_owned();
+        }
+        failure
+    })?;
+    if options.is_null() {
+        options = Value::Object(serde_json::Map::new());
+    }
+    if !options.is_object() {
+        return Err(Failure::bad_request("DeleteOptions must be an object"));
+    }
+    let kind = metadata::text(&options, "/kind");
+    if !matches!(kind, "" | "DeleteOptions") {
+        let version = metadata::text(&options, "/apiVersion");
+        let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+        return Err(Failure::bad_request(format!("no kind {kind:?} is registered for version {version:?} {scheme}")));
+    }
+    Ok(options)
+}
+
+pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let options = DeleteOptions::read(call)?;
+    let place = call.place(call.name());
+    let existing = state.store.at(&place).cloned().ok_or_else(|| call.not_found())?;
+    options.check(call, &existing)?;
+    let deletion = if options.dry_run {
+        if State::would_hold(&existing, &place, options.propagation) {
+            Deletion::Held(existing)
+        } else {
+            Deletion::Gone(existing)
+        }
+    } else {
+        state.delete(&place, options.propagation).ok_or_else(|| call.not_found())?
+    };
+    Ok(answer(state, call, &deletion))
+}
+
+fn answer(state: &State, call: &Call, deletion: &Deletion) -> Answer {
+    let kind = call.kind();
+    match deletion {
+        Deletion::Held(object) => Answer::Object { code: 200, object: call.view(object) },
+        Deletion::Gone(object) if kind.deleted == Deleted::Object => {
+            let mut object = call.view(object);
+            if kind.storage == "pods" && !metadata::is_deleting(&object) {
+                let now = state.source.stamp();
+                let metadata = metadata::metadata_mut(&mut object);
+                metadata.insert("deletionTimestamp".into(), now.into());
+                metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
+            }
+            Answer::Object { code: 200, object }
+        }
+        Deletion::Gone(object) => {
+            let status = status::deleted(&kind.group, &kind.plural, metadata::name(object), metadata::uid(object));
+            Answer::Other { code: 200, object: status }
+        }
+    }
+}
+
+/// Deletes what the selectors select; the answer is the list as it was.
+pub(super) fn collection(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let mut options = DeleteOptions::read(call)?;
+    let (objects, list) = list::selected(state, call)?;
+    // A version asked for is a precondition of each delete.
+    if let Some(version) = call.query.get("resourceVersion") {
+        options.version = Some(version.into());
+    }
+    for object in objects {
+        options.check(call, &object)?;
+        if !options.dry_run {
+            let namespace = metadata::namespace(&object);
+            let namespace = call.kind().namespaced.then_some(namespace);
+            let key = crate::store::key(namespace, metadata::name(&object));
+            let place = crate::store::Place { storage: call.kind().storage.clone(), key };
+            state.delete(&place, options.propagation);
+        }
+    }
+    Ok(Answer::List(list))
+}

@@ -1,0 +1,139 @@
+//! What a request does, verb by verb. Every function works on the whole state under its lock and never waits.
+
+mod create;
+mod delete;
+mod list;
+mod patch;
+mod read;
+mod scale;
+mod update;
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::Value;
+
+use crate::body;
+use crate::kinds::Kind;
+use crate::lifecycle::State;
+use crate::query::Query;
+use crate::routes::Target;
+use crate::status::Failure;
+use crate::store::{self, Place};
+use crate::validation;
+use crate::watch::WatchPlan;
+
+pub(crate) use list::Selection;
+
+/// One request for a resource.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) method: Method,
+    pub(crate) target: Target,
+    pub(crate) query: Query,
+    pub(crate) content_type: Option<String>,
+    pub(crate) body: Bytes,
+}
+
+/// The answer to a request for a resource.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// An object in the version asked for.
+    Object { code: u16, object: Value },
+    /// A list in the version asked for; its items carry their type.
+    List(List),
+    /// A `Status`, a `Scale`: nothing that has another representation.
+    Other { code: u16, object: Value },
+    Watch(WatchPlan),
+    /// The version asked for has not been reached; ask again when it was, or give up after a while.
+    NotYet(u64),
+}
+
+/// The parts of a list.
+#[derive(Debug)]
+pub(crate) struct List {
+    pub(crate) version: String,
+    pub(crate) continue_: Option<String>,
+    pub(crate) remaining: Option<usize>,
+    pub(crate) items: Vec<Value>,
+}
+
+impl Call {
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.target.kind
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        self.target.namespace.as_deref()
+    }
+
+    /// The name in the path, empty for a collection.
+    fn name(&self) -> &str {
+        self.target.name.as_deref().unwrap_or_default()
+    }
+
+    fn place(&self, name: &str) -> Place {
+        Place { storage: self.kind().storage.clone(), key: store::key(self.namespace(), name) }
+    }
+
+    fn not_found(&self) -> Failure {
+        Failure::not_found(&self.kind().group, &self.kind().plural, self.name())
+    }
+
+    fn view(&self, stored: &Value) -> Value {
+        body::to_view(stored, self.kind())
+    }
+}
+
+/// Does what the request asks for, and all that follows from it.
+pub(crate) fn handle(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let answer = dispatch(state, call);
+    state.settle();
+    answer
+}
+
+fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let target = &call.target;
+    let subresource = target.subresource.as_deref();
+    match (call.method.as_str(), target.name.is_some(), subresource) {
+        ("GET" | "HEAD", true, Some("scale")) => scale::get(state, call),
+        ("PUT", true, Some("scale")) => scale::replace(state, call),
+        ("PATCH", true, Some("scale")) => scale::patch(state, call),
+        ("GET" | "HEAD", _, _) if target.watch || (subresource.is_none() && call.query.is_set("watch")) => {
+            list::watch(state, call)
+        }
+        ("GET" | "HEAD", true, _) => read::get(state, call),
+        ("GET" | "HEAD", false, _) => list::list(state, call),
+        ("POST", false, None) => create::create(state, call),
+        ("PUT", true, _) => update::replace(state, call),
+        ("PATCH", true, _) => patch::patch(state, call),
+        ("DELETE", true, None) => delete::delete(state, call),
+        ("DELETE", false, None) if call.kind().storage != crate::lifecycle::NAMESPACES => {
+            delete::collection(state, call)
+        }
+        _ => Err(Failure::method_not_allowed()),
+    }
+}
+
+/// Group and kind that validation errors name: those of the stored form.
+fn subject(kind: &Kind) -> (&str, &str) {
+    let group = kind.storage.split_once('.').map_or("", |(_, group)| group);
+    (group, &kind.kind)
+}
+
+/// 422 with all errors, if there are any.
+fn refuse(kind: &Kind, name: &str, errors: &[crate::field_error::FieldError]) -> Result<(), Failure> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let (group, kind) = subject(kind);
+    Err(Failure::invalid(group, kind, name, errors))
+}
+
+/// Checks an object before it is stored.
+fn validate(kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Failure> {
+    let errors = match old {
+        None => validation::create(kind, new),
+        Some(old) => validation::update(kind, old, new),
+    };
+    refuse(kind, crate::metadata::name(new), &errors)
+}

@@ -1,0 +1,68 @@
+//! PATCH.
+
+use serde_json::Value;
+
+use super::{Answer, Call, create, update};
+use crate::body;
+use crate::field_error::FieldError;
+use crate::kinds::Kind;
+use crate::lifecycle::State;
+use crate::metadata;
+use crate::patch::{self, PatchKind};
+use crate::status::Failure;
+
+pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let patch_kind = kind_of_patch(call)?;
+    let dry_run = call.query.dry_run("PatchOptions")?;
+    call.query.field_validation("PatchOptions")?;
+    let place = call.place(call.name());
+    let existing = state.store.at(&place).cloned().ok_or_else(|| call.not_found())?;
+    let patched = patch::apply(patch_kind, &call.view(&existing), &call.body)?;
+    check_type(call.kind(), &patched)?;
+    let mut object = body::to_stored(patched.clone(), call.kind()).map_err(|why| bad_result(&patched, &why))?;
+    let name = metadata::name(&object);
+    update::check_name(call, name)?;
+    create::set_namespace(call, &mut object)?;
+    let object = update::finish(state, call, &existing, object, dry_run)?;
+    Ok(Answer::Object { code: 200, object: call.view(&object) })
+}
+
+/// Which patch the body is; strategic merge needs to know the kind, so that custom resources have none.
+pub(super) fn kind_of_patch(call: &Call) -> Result<PatchKind, Failure> {
+    const JSON: &str = "application/json-patch+json";
+    const MERGE: &str = "application/merge-patch+json";
+    const STRATEGIC: &str = "application/strategic-merge-patch+json";
+    let content_type = call.content_type.as_deref().unwrap_or_default();
+    let custom = call.kind().is_custom();
+    match PatchKind::from_content_type(content_type) {
+        Some(PatchKind::Strategic) if custom => Err(Failure::unsupported_media_type(&[JSON, MERGE])),
+        Some(kind) => Ok(kind),
+        None if content_type.starts_with("application/apply-patch") => {
+            let mut failure = Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC]);
+            failure.message = format!("server-side apply is not supported by this server - {}", failure.message);
+            Err(failure)
+        }
+        None if custom => Err(Failure::unsupported_media_type(&[JSON, MERGE])),
+        None => Err(Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC])),
+    }
+}
+
+/// A patch may not make an object of another kind.
+fn check_type(kind: &Kind, patched: &Value) -> Result<(), Failure> {
+    let (version, name) = (metadata::text(patched, "/apiVersion"), metadata::text(patched, "/kind"));
+    if version == kind.api_version() && name == kind.kind {
+        return Ok(());
+    }
+    let why = if name == kind.kind {
+        format!("no kind {name:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"")
+    } else {
+        format!("converting ({version}.{name}) to ({}): unknown conversion", kind.kind)
+    };
+    Err(bad_result(patched, &why))
+}
+
+/// 422 for a patch whose outcome is no object of the kind.
+fn bad_result(patched: &Value, why: &str) -> Failure {
+    let error = FieldError::invalid("patch", patched.to_string(), why);
+    Failure::invalid("", "", "", &[error])
+}

@@ -1,0 +1,132 @@
+//! The `scale` subresource: the replica counts of an object as an autoscaling/v1 Scale.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::autoscaling::v1 as autoscaling;
+use serde_json::{Value, json};
+
+use super::{Answer, Call, patch, refuse, update};
+use crate::body;
+use crate::codec::typed;
+use crate::field_error::FieldError;
+use crate::kinds::Scale;
+use crate::lifecycle::State;
+use crate::metadata::{self, object_mut};
+use crate::status::Failure;
+
+pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let (object, paths) = found(state, call)?;
+    Ok(Answer::Other { code: 200, object: scale_of(&object, &paths)? })
+}
+
+pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let dry_run = call.query.dry_run("UpdateOptions")?;
+    let (object, paths) = found(state, call)?;
+    let scale = body::read(&call.body, call.content_type.as_deref(), "Scale")?;
+    write(state, call, &object, &paths, scale, dry_run)
+}
+
+pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let patch_kind = patch::kind_of_patch(call)?;
+    let dry_run = call.query.dry_run("PatchOptions")?;
+    let (object, paths) = found(state, call)?;
+    let scale = crate::patch::apply(patch_kind, &scale_of(&object, &paths)?, &call.body)?;
+    write(state, call, &object, &paths, scale, dry_run)
+}
+
+fn found(state: &State, call: &Call) -> Result<(Arc<Value>, Scale), Failure> {
+    let object = state.store.at(&call.place(call.name())).cloned().ok_or_else(|| call.not_found())?;
+    let paths = call.kind().scale.clone().ok_or_else(Failure::no_such_resource)?;
+    Ok((object, paths))
+}
+
+fn scale_of(object: &Value, paths: &Scale) -> Result<Value, Failure> {
+    let count = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64);
+    let replicas = count(&paths.spec_replicas).ok_or_else(|| {
+        let path = paths.spec_replicas.replace('/', ".");
+        Failure::internal(&format!("the spec replicas field {path:?} does not exist"))
+    })?;
+    let mut status = json!({"replicas": count(&paths.status_replicas).unwrap_or(0)});
+    let selector = paths.selector.as_deref().and_then(|path| object.pointer(path)).map(selector_text).unwrap_or_default();
+    if !selector.is_empty() {
+        status["selector"] = selector.into();
+    }
+    let mut kept = json!({});
+    let old = object.get("metadata").cloned().unwrap_or_default();
+    for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        metadata::copy_key(&old, object_mut(&mut kept), key);
+    }
+    let spec = if replicas == 0 { json!({}) } else { json!({"replicas": replicas}) };
+    Ok(json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": kept, "spec": spec, "status": status}))
+}
+
+/// A `LabelSelector` as text; a text stays as it is.
+fn selector_text(selector: &Value) -> String {
+    if let Some(text) = selector.as_str() {
+        return text.to_owned();
+    }
+    let labels = selector.get("matchLabels").and_then(Value::as_object);
+    let mut terms: Vec<String> = labels
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+        let key = metadata::text(expression, "/key");
+        let values = metadata::texts(expression.get("values")).join(",");
+        terms.push(match metadata::text(expression, "/operator") {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "Exists" => key.to_owned(),
+            _ => format!("!{key}"),
+        });
+    }
+    terms.join(",")
+}
+
+fn write(
+    state: &mut State,
+    call: &Call,
+    object: &Arc<Value>,
+    paths: &Scale,
+    mut scale: Value,
+    dry_run: bool,
+) -> Result<Answer, Failure> {
+    let map = object_mut(&mut scale);
+    map.insert("apiVersion".into(), "autoscaling/v1".into());
+    map.insert("kind".into(), "Scale".into());
+    let scale = typed::<autoscaling::Scale>(scale).map_err(Failure::bad_request)?;
+    update::check_name(call, metadata::name(&scale))?;
+    let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
+    if replicas < 0 {
+        return Err(negative(call, replicas));
+    }
+    let mut new = Value::clone(object);
+    let version = metadata::version(&scale);
+    // A scale may be written without a version, whatever the kind.
+    if !matches!(version, "" | "0") {
+        metadata::metadata_mut(&mut new).insert("resourceVersion".into(), version.into());
+    }
+    set(&mut new, &paths.spec_replicas, replicas.into());
+    let stored = update::finish(state, call, object, new, dry_run)?;
+    Ok(Answer::Other { code: 200, object: scale_of(&stored, paths)? })
+}
+
+fn negative(call: &Call, replicas: i64) -> Failure {
+    if call.kind().is_custom() {
+        let path = call.kind().scale.as_ref().map_or(String::new(), |scale| scale.spec_replicas.replace('/', "."));
+        let error = FieldError::invalid(path, replicas, "should be a non-negative integer");
+        return refuse(call.kind(), call.name(), &[error]).err().unwrap_or_else(Failure::unprocessable);
+    }
+    let error = FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
+    Failure::invalid("autoscaling", "Scale", call.name(), &[error])
+}
+
+/// Sets the value at a JSON pointer, making objects on the way.
+fn set(object: &mut Value, pointer: &str, value: Value) {
+    let mut at = object;
+    for key in pointer.split('/').skip(1) {
+        at = object_mut(at).entry(key).or_insert(Value::Null);
+    }
+    *at = value;
+}

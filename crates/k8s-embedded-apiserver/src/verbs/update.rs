@@ -1,0 +1,170 @@
+//! PUT, and what PUT and PATCH have in common.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Answer, Call, create, validate};
+use crate::body;
+use crate::kinds::{Generation, Kind};
+use crate::lifecycle::State;
+use crate::metadata::{self, copy_key, metadata_mut, object_mut};
+use crate::status::Failure;
+
+pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let dry_run = call.query.dry_run("UpdateOptions")?;
+    call.query.field_validation("UpdateOptions")?;
+    let kind = call.kind();
+    let mut object = body::decode(&call.body, call.content_type.as_deref(), kind, &state.registry)?;
+    let name = metadata::name(&object);
+    if name.is_empty() {
+        return Err(Failure::bad_request(format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            call.name()
+        )));
+    }
+    check_name(call, name)?;
+    create::set_namespace(call, &mut object)?;
+    let place = call.place(call.name());
+    let Some(existing) = state.store.at(&place).cloned() else {
+        if kind.create_on_update && call.target.subresource.is_none() {
+            check_uid(call, &object, None)?;
+            metadata_mut(&mut object).remove("resourceVersion");
+            return create::insert(state, call, object, dry_run);
+        }
+        return Err(call.not_found());
+    };
+    check_uid(call, &object, Some(&existing))?;
+    let object = finish(state, call, &existing, object, dry_run)?;
+    Ok(Answer::Object { code: 200, object: call.view(&object) })
+}
+
+pub(super) fn check_name(call: &Call, sent: &str) -> Result<(), Failure> {
+    if sent == call.name() {
+        return Ok(());
+    }
+    Err(Failure::bad_request(format!(
+        "the name of the object ({sent}) does not match the name on the URL ({})",
+        call.name()
+    )))
+}
+
+/// A replacement that names a uid is meant for the object with that uid alone.
+fn check_uid(call: &Call, object: &Value, existing: Option<&Value>) -> Result<(), Failure> {
+    let sent = metadata::uid(object);
+    let found = existing.map(metadata::uid).unwrap_or_default();
+    if sent.is_empty() || sent == found {
+        return Ok(());
+    }
+    let kind = call.kind();
+    let (version, place) = (existing.map_or("0", metadata::version), call.place(call.name()));
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: {version}, \
+         AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {found}",
+        kind.plural, place.key
+    );
+    Err(Failure::conflict(&kind.group, &kind.plural, call.name(), &why))
+}
+
+/// Checks the version that a write was made from.
+fn check_version(call: &Call, existing: &Value, sent: &str) -> Result<(), Failure> {
+    let kind = call.kind();
+    if matches!(sent, "" | "0") {
+        if kind.unconditional_update {
+            return Ok(());
+        }
+        let error = crate::field_error::FieldError::invalid(
+            "metadata.resourceVersion",
+            json!(0),
+            "must be specified for an update",
+        );
+        return Err(Failure::invalid(&kind.group, &kind.plural, call.name(), &[error]));
+    }
+    if sent.parse::<u64>().is_err() {
+        return Err(Failure::unclassified(format!("strconv.ParseUint: parsing {sent:?}: invalid syntax")));
+    }
+    if sent != metadata::version(existing) {
+        return Err(Failure::modified(&kind.group, &kind.plural, call.name()));
+    }
+    Ok(())
+}
+
+/// Stores `new` over `existing` as the request's resource or subresource allows, and gives back what is stored.
+pub(super) fn finish(
+    state: &mut State,
+    call: &Call,
+    existing: &Arc<Value>,
+    mut new: Value,
+    dry_run: bool,
+) -> Result<Arc<Value>, Failure> {
+    let kind = call.kind();
+    check_version(call, existing, metadata::version(&new))?;
+    keep_system_fields(&mut new, existing);
+    if call.target.subresource.as_deref() == Some("status") {
+        new = with_status_of(kind, existing, &new);
+    } else if kind.status {
+        copy_key(existing, object_mut(&mut new), "status");
+        // What hangs on the spec of a namespace and on the status of a definition is the server's alone.
+        if kind.storage == crate::lifecycle::NAMESPACES {
+            copy_key(existing, object_mut(&mut new), "spec");
+        }
+    }
+    if raises_generation(kind, existing, &new) {
+        let generation = existing.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
+        metadata_mut(&mut new).insert("generation".into(), json!(generation + 1));
+    }
+    validate(kind, &new, Some(existing))?;
+    metadata_mut(&mut new).insert("resourceVersion".into(), metadata::version(existing).into());
+    if dry_run || new == **existing {
+        return Ok(Arc::new(new));
+    }
+    let place = call.place(call.name());
+    Ok(state.store_update(&place, new))
+}
+
+/// What a write cannot change is taken from the object as it is; what it tries to change is left for validation.
+fn keep_system_fields(new: &mut Value, existing: &Value) {
+    let old = existing.get("metadata").cloned().unwrap_or_default();
+    let metadata = metadata_mut(new);
+    for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+        if metadata.get(key).is_none_or(|value| value.is_null() || *value == "") {
+            copy_key(&old, metadata, key);
+        }
+    }
+    copy_key(&old, metadata, "generation");
+}
+
+/// A write of `/status` changes the status; of the metadata at most what the kind lets it.
+fn with_status_of(kind: &Kind, existing: &Value, new: &Value) -> Value {
+    let mut object = existing.clone();
+    let map = object_mut(&mut object);
+    copy_key(new, map, "status");
+    if kind.is_custom() {
+        return object;
+    }
+    copy_key(new, map, "metadata");
+    if kind.group == "apps" {
+        let old = existing.get("metadata").cloned().unwrap_or_default();
+        copy_key(&old, metadata_mut(&mut object), "labels");
+    }
+    object
+}
+
+fn raises_generation(kind: &Kind, old: &Value, new: &Value) -> bool {
+    let differs = |pointer: &str| old.pointer(pointer) != new.pointer(pointer);
+    match kind.generation {
+        Generation::Untouched => false,
+        Generation::Spec => differs("/spec"),
+        Generation::SpecAndAnnotations => differs("/spec") || differs("/metadata/annotations"),
+        Generation::Content => {
+            let content = |object: &Value| -> Option<Vec<(String, Value)>> {
+                let skipped = |key: &str| {
+                    matches!(key, "metadata" | "apiVersion" | "kind") || (kind.status && key == "status")
+                };
+                let map = object.as_object()?;
+                Some(map.iter().filter(|(key, _)| !skipped(key)).map(|(key, value)| (key.clone(), value.clone())).collect())
+            };
+            content(old) != content(new)
+        }
+    }
+}
