@@ -124,8 +124,11 @@ fn command(build: Build, args: &[OsString]) -> Vec<OsString> {
     };
     let mut command = vec![workspace::cargo(), "test".into()];
     command.extend(packages.iter().map(OsString::from));
-    command.extend(["--test".into(), "e2e".into(), "--".into()]);
-    command.extend(args.iter().cloned());
+    command.extend(["--test".into(), "e2e".into()]);
+    if !args.is_empty() {
+        command.push("--".into());
+        command.extend(args.iter().cloned());
+    }
     command
 }
 

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result};
@@ -61,6 +61,7 @@ impl Spec {
 pub(crate) struct Guarded {
     shell: Child,
     order: Option<ChildStdin>,
+    patience: Duration,
 }
 
 /// `$1` is the folder to remove if the pipe ended without an order, `$2` the tenths of a second
@@ -92,7 +93,7 @@ command=$!
 ) 2>/dev/null &
 guard=$!
 while :; do
-    wait $command
+    wait $command 2>/dev/null
     status=$?
     kill -s 0 $command 2>/dev/null || break
 done
@@ -135,7 +136,11 @@ impl Guarded {
         }
         let mut shell = shell.spawn().context("cannot start sh")?;
         let order = shell.stdin.take();
-        Ok(Self { shell, order })
+        Ok(Self {
+            shell,
+            order,
+            patience: spec.patience,
+        })
     }
 
     /// Its exit status, once it has ended.
@@ -169,12 +174,26 @@ impl Guarded {
             let _ = order.write_all(b"end\n");
         }
     }
+
+    /// Kills the group, where the shell did not; somebody may have killed a part of it.
+    fn kill(&mut self) {
+        let group = format!("kill -s KILL -- -{}", self.shell.id());
+        let _ = Command::new("sh").args(["-c", &group]).status();
+    }
 }
 
 impl Drop for Guarded {
     fn drop(&mut self) {
         self.order_end();
-        let _ = self.shell.wait();
+        let limit = Instant::now() + self.patience + Duration::from_secs(2);
+        while matches!(self.shell.try_wait(), Ok(None)) {
+            if Instant::now() > limit {
+                self.kill();
+                let _ = self.shell.wait();
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
@@ -203,7 +222,7 @@ fn shown(command: &[OsString]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, time::Instant};
+    use std::fs;
 
     use super::*;
 
@@ -237,13 +256,31 @@ mod tests {
         }
     }
 
-    fn alive(id: &str) -> bool {
-        let output = Command::new("ps")
-            .args(["-o", "stat=", "-p", id])
+    /// Ids and parents of all processes that have not ended.
+    fn processes() -> Vec<(String, String)> {
+        let output = Command::new("sh")
+            .args([
+                "-c",
+                "cat /proc/[0-9]*/stat 2>/dev/null || ps -A -o pid=,stat=,ppid=",
+            ])
             .output()
             .unwrap();
-        let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        !state.is_empty() && !state.starts_with('Z')
+        let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+        lines
+            .lines()
+            .filter_map(|line| {
+                // The name may contain blanks, and in /proc stands in parentheses.
+                let (id, rest) = line.trim().split_once(' ')?;
+                let rest = rest.rsplit_once(") ").map_or(rest, |(_, rest)| rest);
+                let mut words = rest.split_whitespace();
+                let (state, parent) = (words.next()?, words.next()?);
+                (!state.starts_with('Z')).then(|| (id.to_owned(), parent.to_owned()))
+            })
+            .collect()
+    }
+
+    fn alive(id: &str) -> bool {
+        processes().iter().any(|(other, _)| other == id)
     }
 
     fn assert_end(ids: &[String]) {
@@ -288,6 +325,25 @@ mod tests {
     fn a_group_deaf_to_sigterm_is_killed() {
         let folder = tempfile::tempdir().unwrap();
         let (guarded, ids) = sleeper(folder.path(), true);
+        drop(guarded);
+        assert_end(&ids);
+    }
+
+    #[test]
+    fn a_group_whose_guard_was_killed_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut guarded, ids) = sleeper(folder.path(), false);
+        let shell = guarded.shell.id().to_string();
+        let processes = processes();
+        let (guard, _) = processes
+            .iter()
+            .find(|(id, parent)| *parent == shell && *id != ids[0])
+            .unwrap();
+        Command::new("kill")
+            .args(["-KILL", guard])
+            .status()
+            .unwrap();
+        guarded.patience = Duration::ZERO;
         drop(guarded);
         assert_end(&ids);
     }

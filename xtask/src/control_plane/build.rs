@@ -7,9 +7,9 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
-use super::{Folder, PROGRAMS, check, go, names};
+use super::{ASSETS, Folder, PROGRAMS, check, go, names};
 use crate::{
     process::{self, Spec},
     signals::Signals,
@@ -23,7 +23,8 @@ pub(crate) fn module() -> PathBuf {
 
 /// The programs from `cache`, built first if this state of the module is not there yet.
 pub(crate) fn cached(cache: &Path, signals: &Signals) -> Result<Folder> {
-    let go = go::version()?;
+    let go = go::version()
+        .map_err(|error| anyhow!("{error:#}; or a folder with the programs, in {ASSETS}"))?;
     let recipe = Recipe::read(&module(), &go)?;
     let folder = cache.join(recipe.key());
     if folder.is_dir() {

@@ -32,7 +32,7 @@ pub(crate) fn version() -> Result<Go> {
         .output();
     let output = match output {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            bail!("no Go is installed, and {} is needed", oldest());
+            bail!("no Go is installed; the control plane needs {}", oldest());
         }
         other => other.context("cannot run go")?,
     };
@@ -59,7 +59,7 @@ fn check(version: &str) -> Result<()> {
         .with_context(|| format!("cannot read the version of Go from {version:?}"))?;
     ensure!(
         parsed >= OLDEST,
-        "{version} is installed, and {} is needed",
+        "{version} is installed; the control plane needs {}",
         oldest()
     );
     Ok(())
@@ -108,7 +108,7 @@ mod tests {
         let error = check("go1.25.9").unwrap_err().to_string();
         assert_eq!(
             error,
-            "go1.25.9 is installed, and Go 1.26 or newer is needed"
+            "go1.25.9 is installed; the control plane needs Go 1.26 or newer"
         );
         check("go1.26").unwrap();
     }

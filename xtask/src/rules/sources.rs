@@ -2,7 +2,7 @@
 
 /// Where the embedded server may open sockets: its HTTP front and the program around it.
 const SOCKET_PLACES: [&str; 2] = [
-    "crates/k8s-embedded-apiserver/src/front/",
+    "crates/k8s-embedded-apiserver/src/http/",
     "crates/k8s-embedded-apiserver/src/main.rs",
 ];
 
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn sockets_belong_to_the_front() {
         let text = "use tokio::net::TcpListener;\n";
-        let front = "crates/k8s-embedded-apiserver/src/front/listen.rs";
+        let front = "crates/k8s-embedded-apiserver/src/http/listen.rs";
         assert!(of("k8s-embedded-apiserver", &[(front, text)]).is_empty());
         let elsewhere = "crates/k8s-embedded-apiserver/src/store.rs";
         assert_eq!(
