@@ -18,7 +18,6 @@ mod metadata;
 mod patch;
 mod query;
 mod registry;
-mod representation;
 mod routes;
 mod selector;
 mod served;

@@ -19,15 +19,15 @@ use tower::{BoxError, Service};
 
 use crate::api_body::ApiBody;
 use crate::body;
-//use crate::discovery::{self, Reply};
+use crate::discovery::{self, Reply};
 use crate::kinds::Kind;
 use crate::lifecycle::{NAMESPACES, State};
 use crate::query::Query;
-use crate::representation::Representation;
 use crate::routes::{Route, Target, route};
 use crate::source::Source;
 use crate::status::Failure;
 use crate::store::{self, Place};
+use crate::table::{IncludeObject, Rendering, Representation};
 use crate::verbs::{self, Answer, Call};
 use crate::watch;
 
@@ -131,11 +131,8 @@ impl EmbeddedApiServer {
     /// A request for objects.
     async fn resource(&self, call: Call, accept: &str) -> Response<ApiBody> {
         let warning = call.kind().custom.as_ref().and_then(|custom| custom.warning.clone());
-        let mut response = match Representation::negotiate(accept) {
-            Ok(representation) => match self.handle(&call).await {
-                Ok(answer) => self.write(&call.target, answer, representation),
-                Err(failure) => refusal(&failure),
-            },
+        let mut response = match self.try_resource(&call, accept).await {
+            Ok(response) => response,
             Err(failure) => refusal(&failure),
         };
         if let Some(text) = warning {
@@ -144,6 +141,14 @@ impl EmbeddedApiServer {
             }
         }
         response
+    }
+
+    async fn try_resource(&self, call: &Call, accept: &str) -> Result<Response<ApiBody>, Failure> {
+        let representation = Representation::negotiate(accept)?;
+        let include = IncludeObject::parse(call.query.get("includeObject").unwrap_or_default())?;
+        let rendering = Rendering::new(representation, include, call.target.kind.clone());
+        let answer = self.handle(call).await?;
+        self.write(&call.target, answer, rendering)
     }
 
     /// Does what is asked for, after a while if it asks for a version to come.
@@ -171,25 +176,34 @@ impl EmbeddedApiServer {
         }
     }
 
-    fn write(&self, target: &Target, answer: Answer, representation: Representation) -> Response<ApiBody> {
-        match answer {
-            Answer::Object { code, object } => json(code, &representation.object(&target.kind, object)),
-            Answer::List(list) => json(200, &representation.list(&target.kind, list)),
+    fn write(&self, target: &Target, answer: Answer, rendering: Rendering) -> Result<Response<ApiBody>, Failure> {
+        let now = self.shared.with(|state| state.source.now());
+        Ok(match answer {
+            Answer::Object { code, object } => json(code, &rendering.object(object, now)?),
+            Answer::List(list) => json(200, &rendering.list(list.to_json(&target.kind), now)?),
             Answer::Other { code, object } => json(code, &object),
             Answer::Watch(plan) => {
-                let stream = watch::stream(self.shared.clone(), plan, representation);
+                let stream = watch::stream(self.shared.clone(), plan, rendering);
                 respond(200, "application/json", ApiBody::stream(stream))
             }
             Answer::NotYet(wanted) => {
-                let current = self.shared.with(|state| state.store.version());
-                refusal(&Failure::version_too_large(wanted, current))
+                return Err(Failure::version_too_large(wanted, self.shared.with(|state| state.store.version())));
             }
-        }
+        })
     }
 
     /// A request for what is no resource: versions, groups, documents.
     fn other(&self, method: &Method, path: &str, accept: &str) -> Response<ApiBody> {
-        plain_not_found() // TEMP
+        let resources = self.shared.with(|state| crate::served::resources(&state.registry));
+        match discovery::reply(path, accept, &resources) {
+            Some(_) if !matches!(*method, Method::GET | Method::HEAD) => refusal(&Failure::method_not_allowed()),
+            Some(Reply::Json(content_type, value)) => {
+                respond(200, content_type, ApiBody::from(Bytes::from(value.to_string())))
+            }
+            Some(Reply::Text(text)) => respond(200, "text/plain; charset=utf-8", ApiBody::from(Bytes::from(text))),
+            Some(Reply::Failure(failure)) => refusal(&failure),
+            None => plain_not_found(),
+        }
     }
 }
 

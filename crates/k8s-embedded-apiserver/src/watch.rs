@@ -12,10 +12,10 @@ use tokio::time::{Instant, sleep_until};
 use crate::body;
 use crate::kinds::Kind;
 use crate::metadata;
-use crate::representation::Representation;
 use crate::server::Shared;
 use crate::status::Failure;
 use crate::store::{Change, Expired, Subscription};
+use crate::table::Rendering;
 use crate::verbs::Selection;
 
 /// How often a watch that allows bookmarks gets one, as on a real server.
@@ -53,7 +53,7 @@ struct Watch {
     shared: Arc<Shared>,
     kind: Arc<Kind>,
     selection: Selection,
-    representation: Representation,
+    rendering: Rendering,
     /// The changes up to this version were sent.
     cursor: u64,
     subscription: Subscription,
@@ -69,14 +69,14 @@ struct Watch {
 pub(crate) fn stream(
     shared: Arc<Shared>,
     plan: WatchPlan,
-    representation: Representation,
+    rendering: Rendering,
 ) -> impl Stream<Item = Bytes> + Send + 'static {
     let now = Instant::now();
     let mut watch = Watch {
         shared,
         kind: plan.kind,
         selection: plan.selection,
-        representation,
+        rendering,
         cursor: 0,
         subscription: plan.subscription,
         bookmarks: plan.bookmarks,
@@ -90,7 +90,7 @@ pub(crate) fn stream(
         Start::With(objects, version) => {
             watch.cursor = version;
             for object in objects {
-                watch.push("ADDED", &body::to_view(&object, &watch.kind));
+                watch.push("ADDED", body::to_view(&object, &watch.kind));
             }
             if plan.end_told {
                 watch.push_bookmark(true);
@@ -169,19 +169,20 @@ impl Watch {
     fn push_change(&mut self, change: &Change) {
         let selected = |object: &Option<Arc<Value>>| object.clone().filter(|object| self.selection.matches(object));
         match (selected(&change.before), selected(&change.after)) {
-            (None, Some(after)) => self.push("ADDED", &body::to_view(&after, &self.kind)),
-            (Some(_), Some(after)) => self.push("MODIFIED", &body::to_view(&after, &self.kind)),
+            (None, Some(after)) => self.push("ADDED", body::to_view(&after, &self.kind)),
+            (Some(_), Some(after)) => self.push("MODIFIED", body::to_view(&after, &self.kind)),
             (Some(before), None) => {
                 let mut last = body::to_view(&before, &self.kind);
                 metadata::metadata_mut(&mut last).insert("resourceVersion".into(), change.version.to_string().into());
-                self.push("DELETED", &last);
+                self.push("DELETED", last);
             }
             (None, None) => {}
         }
     }
 
-    fn push(&mut self, type_: &str, object: &Value) {
-        let object = self.representation.watched(&self.kind, object);
+    fn push(&mut self, type_: &str, object: Value) {
+        let now = self.shared.with(|state| state.source.now());
+        let object = self.rendering.watched(object, now);
         self.pending.push_back(frame(type_, &object));
     }
 
@@ -192,9 +193,7 @@ impl Watch {
             metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
         }
         let bookmark = json!({"metadata": metadata});
-        let stored = body::to_empty(bookmark, &self.kind);
-        let object = self.representation.watched(&self.kind, &stored);
-        self.pending.push_back(frame("BOOKMARK", &object));
+        self.push("BOOKMARK", body::to_empty(bookmark, &self.kind));
     }
 }
 

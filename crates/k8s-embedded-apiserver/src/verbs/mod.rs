@@ -10,7 +10,7 @@ mod update;
 
 use bytes::Bytes;
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::body;
 use crate::kinds::Kind;
@@ -55,6 +55,29 @@ pub(crate) struct List {
     pub(crate) continue_: Option<String>,
     pub(crate) remaining: Option<usize>,
     pub(crate) items: Vec<Value>,
+}
+
+impl List {
+    /// The list in the version asked for.
+    pub(crate) fn to_json(self, kind: &Kind) -> Value {
+        let mut metadata = json!({"resourceVersion": self.version});
+        if let Some(token) = self.continue_ {
+            metadata["continue"] = token.into();
+        } else if kind.is_custom() {
+            metadata["continue"] = "".into();
+        }
+        if let Some(remaining) = self.remaining {
+            metadata["remainingItemCount"] = remaining.into();
+        }
+        let mut items = self.items;
+        if !kind.is_custom() {
+            for item in items.iter_mut().filter_map(Value::as_object_mut) {
+                item.remove("apiVersion");
+                item.remove("kind");
+            }
+        }
+        json!({"apiVersion": kind.api_version(), "kind": kind.list_kind, "metadata": metadata, "items": items})
+    }
 }
 
 impl Call {
