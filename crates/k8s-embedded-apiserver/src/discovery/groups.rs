@@ -1,0 +1,163 @@
+//! Groups, versions and resource lists, one document each.
+
+use serde_json::{Map, Value, json};
+
+use super::aggregated::{self, Form};
+use super::{ApiResource, ApiSubresource, JSON, Reply, group_names, resources_of, versions_of};
+use crate::status::Failure;
+use crate::table::{MEDIA_TYPES, clauses};
+
+pub(super) fn reply(path: &str, accept: &str, resources: &[ApiResource]) -> Option<Reply> {
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    let document = match segments[..] {
+        ["api"] | ["apis"] => return Some(top(segments[0] == "api", accept, resources)),
+        ["api", version] => resource_list("", version, resources),
+        ["apis", group] => group_document(group, resources),
+        ["apis", group, version] => resource_list(group, version, resources),
+        _ => return None,
+    };
+    let known_group = segments
+        .get(1)
+        .is_some_and(|group| segments[0] == "api" || group_names(resources).contains(group));
+    Some(match document {
+        Some(_)
+            if !clauses(accept)
+                .iter()
+                .any(|clause| clause.takes_json() && clause.transform.is_none()) =>
+        {
+            Reply::Failure(Failure::not_acceptable(MEDIA_TYPES))
+        }
+        Some(document) => Reply::Json(JSON, document),
+        None if known_group && is_builtin(segments[1], resources) => {
+            Reply::Failure(Failure::no_such_resource())
+        }
+        None => return None,
+    })
+}
+
+/// Paths below the groups of definitions are not routed at all until a version is served.
+fn is_builtin(group: &str, resources: &[ApiResource]) -> bool {
+    resources
+        .iter()
+        .filter(|resource| resource.group == group)
+        .all(|resource| !resource.is_custom())
+}
+
+impl ApiResource {
+    /// Definitions make resources whose verbs come in another order.
+    pub(super) fn is_custom(&self) -> bool {
+        self.verbs.first() == Some(&"delete")
+    }
+}
+
+fn top(core: bool, accept: &str, resources: &[ApiResource]) -> Reply {
+    match Form::negotiate(accept) {
+        Some(Form::Aggregated) => Reply::Json(
+            aggregated::CONTENT_TYPE,
+            aggregated::document(core, resources),
+        ),
+        Some(Form::Plain) if core => Reply::Json(JSON, versions_document()),
+        Some(Form::Plain) => Reply::Json(JSON, group_list(resources)),
+        None => Reply::Failure(Failure::not_acceptable(MEDIA_TYPES)),
+    }
+}
+
+fn versions_document() -> Value {
+    json!({
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [],
+    })
+}
+
+fn group_list(resources: &[ApiResource]) -> Value {
+    let groups: Vec<Value> = group_names(resources)
+        .into_iter()
+        .map(|name| group(name, resources))
+        .collect();
+    json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+}
+
+fn group(name: &str, resources: &[ApiResource]) -> Value {
+    let versions: Vec<Value> = versions_of(name, resources)
+        .into_iter()
+        .map(|version| json!({"groupVersion": format!("{name}/{version}"), "version": version}))
+        .collect();
+    json!({"name": name, "preferredVersion": versions.first(), "versions": versions})
+}
+
+fn group_document(name: &str, resources: &[ApiResource]) -> Option<Value> {
+    if !group_names(resources).contains(&name) {
+        return None;
+    }
+    let mut document = group(name, resources);
+    document["kind"] = "APIGroup".into();
+    document["apiVersion"] = "v1".into();
+    Some(document)
+}
+
+fn resource_list(group: &str, version: &str, resources: &[ApiResource]) -> Option<Value> {
+    let found = resources_of(group, version, resources);
+    let first = found.first()?;
+    let entries: Vec<Value> = found
+        .iter()
+        .flat_map(|resource| entries(resource))
+        .collect();
+    let mut list = json!({"kind": "APIResourceList", "groupVersion": first.api_version(), "resources": entries});
+    if !group.is_empty() {
+        list["apiVersion"] = "v1".into();
+    }
+    Some(list)
+}
+
+/// A resource and its subresources.
+fn entries(resource: &ApiResource) -> Vec<Value> {
+    let mut main = Map::new();
+    main.insert("name".into(), resource.plural.as_str().into());
+    main.insert("singularName".into(), resource.singular.as_str().into());
+    main.insert("namespaced".into(), resource.namespaced.into());
+    main.insert("kind".into(), resource.kind.as_str().into());
+    main.insert("verbs".into(), json!(resource.verbs));
+    if !resource.short_names.is_empty() {
+        main.insert("shortNames".into(), json!(resource.short_names));
+    }
+    if !resource.categories.is_empty() {
+        main.insert("categories".into(), json!(resource.categories));
+    }
+    main.insert(
+        "storageVersionHash".into(),
+        storage_version_hash(resource).into(),
+    );
+    let mut all = vec![Value::Object(main)];
+    all.extend(
+        resource
+            .subresources
+            .iter()
+            .map(|subresource| subresource_entry(resource, subresource)),
+    );
+    all
+}
+
+fn subresource_entry(resource: &ApiResource, subresource: &ApiSubresource) -> Value {
+    let mut entry = json!({
+        "name": format!("{}/{}", resource.plural, subresource.name),
+        "singularName": "",
+        "namespaced": resource.namespaced,
+        "kind": subresource.kind,
+        "verbs": subresource.verbs,
+    });
+    if !subresource.group.is_empty() {
+        entry["group"] = subresource.group.as_str().into();
+        entry["version"] = subresource.version.as_str().into();
+    }
+    entry
+}
+
+/// Opaque to clients, who compare it: FNV-1a of what is stored.
+pub(super) fn storage_version_hash(resource: &ApiResource) -> String {
+    let text = format!("{}/{}/{}", resource.group, resource.version, resource.kind);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}

@@ -1,0 +1,197 @@
+//! OpenAPI v3 documents, one for each group and version.
+//!
+//! They say which operations there are and that fields are validated by the server, which is what kubectl asks them.
+//! The schema of a custom resource is that of its definition; that of a built-in kind says nothing of its fields.
+//! There is no OpenAPI v2 document.
+
+use serde_json::{Map, Value, json};
+
+use super::groups::storage_version_hash;
+use super::{ApiResource, JSON, Reply, resources_of};
+
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+pub(super) fn reply(path: &str, _accept: &str, resources: &[ApiResource]) -> Option<Reply> {
+    let below = path.strip_prefix("/openapi/v3")?;
+    let segments: Vec<&str> = below.split('/').skip(1).collect();
+    let document = match segments[..] {
+        [] => index(resources),
+        ["version"] => version_document(),
+        ["api", version] => document("", version, resources)?,
+        ["apis", group, version] => document(group, version, resources)?,
+        _ => return None,
+    };
+    Some(Reply::Json(JSON, document))
+}
+
+fn index(resources: &[ApiResource]) -> Value {
+    let mut paths = Map::new();
+    for resource in resources {
+        let path = path_of(resource);
+        let of_version = resources_of(&resource.group, &resource.version, resources);
+        // The hash changes with what the document is made of, so that clients may keep it.
+        let hash = of_version.iter().fold(0_u64, |hash, resource| {
+            let schema = resource
+                .schema
+                .as_ref()
+                .map(Value::to_string)
+                .unwrap_or_default();
+            let text = format!(
+                "{}{}{schema}",
+                storage_version_hash(resource),
+                resource.plural
+            );
+            text.bytes().fold(hash, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            })
+        });
+        let url = format!("/openapi/v3/{path}?hash={hash:016X}");
+        paths.insert(path, json!({ "serverRelativeURL": url }));
+    }
+    paths.insert(
+        "version".into(),
+        json!({"serverRelativeURL": "/openapi/v3/version"}),
+    );
+    json!({ "paths": paths })
+}
+
+fn path_of(resource: &ApiResource) -> String {
+    if resource.group.is_empty() {
+        format!("api/{}", resource.version)
+    } else {
+        format!("apis/{}/{}", resource.group, resource.version)
+    }
+}
+
+fn envelope(paths: Map<String, Value>, schemas: Map<String, Value>) -> Value {
+    json!({
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": "v1.37.2"},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    })
+}
+
+fn version_document() -> Value {
+    let mut paths = Map::new();
+    paths.insert(
+        "/version/".into(),
+        json!({"get": {"operationId": "getCodeVersion", "tags": ["version"], "responses": {"200": {"description": "OK"}}}}),
+    );
+    envelope(paths, Map::new())
+}
+
+fn document(group: &str, version: &str, resources: &[ApiResource]) -> Option<Value> {
+    let found = resources_of(group, version, resources);
+    if found.is_empty() {
+        return None;
+    }
+    let mut paths = Map::new();
+    let mut schemas = Map::new();
+    schemas.insert(
+        OBJECT_META.into(),
+        json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
+    );
+    for resource in found {
+        schemas.insert(schema_name(resource), schema(resource));
+        let scope = if resource.namespaced {
+            "namespaces/{namespace}/"
+        } else {
+            ""
+        };
+        let collection = format!("/{}/{scope}{}", path_of(resource), resource.plural);
+        paths.insert(
+            format!("{collection}/{{name}}"),
+            object_operations(resource),
+        );
+        paths.insert(collection, collection_operations(resource));
+    }
+    Some(envelope(paths, schemas))
+}
+
+fn schema_name(resource: &ApiResource) -> String {
+    let prefix = match resource.group.as_str() {
+        "" => "io.k8s.api.core".to_owned(),
+        group if resource.is_custom() => group.rsplit('.').collect::<Vec<_>>().join("."),
+        group => format!("io.k8s.api.{}", group.split('.').next().unwrap_or_default()),
+    };
+    format!("{prefix}.{}.{}", resource.version, resource.kind)
+}
+
+fn schema(resource: &ApiResource) -> Value {
+    let mut schema = resource
+        .schema
+        .clone()
+        .filter(Value::is_object)
+        .unwrap_or_else(|| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}));
+    schema["x-kubernetes-group-version-kind"] = json!([gvk(resource)]);
+    let text = json!({"type": "string"});
+    for (field, value) in [
+        ("apiVersion", text.clone()),
+        ("kind", text),
+        (
+            "metadata",
+            json!({"allOf": [{"$ref": format!("#/components/schemas/{OBJECT_META}")}], "default": {}}),
+        ),
+    ] {
+        schema["properties"][field] = value;
+    }
+    schema
+}
+
+fn gvk(resource: &ApiResource) -> Value {
+    json!({"group": resource.group, "version": resource.version, "kind": resource.kind})
+}
+
+fn operation(resource: &ApiResource, action: &str) -> Value {
+    let reference = json!({"$ref": format!("#/components/schemas/{}", schema_name(resource))});
+    json!({
+        "operationId": format!("{action}{}{}{}", capital(&resource.group), capital(&resource.version), resource.kind),
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": gvk(resource),
+        "responses": {"200": {"description": "OK", "content": {JSON: {"schema": reference}}}},
+    })
+}
+
+fn capital(text: &str) -> String {
+    text.split(['.', '-'])
+        .map(|word| {
+            word.chars()
+                .take(1)
+                .flat_map(char::to_uppercase)
+                .chain(word.chars().skip(1))
+                .collect::<String>()
+        })
+        .collect()
+}
+
+fn collection_operations(resource: &ApiResource) -> Value {
+    let mut create = operation(resource, "post");
+    create["parameters"] = writing_parameters();
+    json!({"get": operation(resource, "list"), "post": create})
+}
+
+fn object_operations(resource: &ApiResource) -> Value {
+    let mut patch = operation(resource, "patch");
+    patch["parameters"] = writing_parameters();
+    let body = json!({"schema": {"type": "object"}});
+    patch["requestBody"] = json!({"content": {
+        "application/json-patch+json": body,
+        "application/merge-patch+json": body,
+    }});
+    let mut replace = operation(resource, "put");
+    replace["parameters"] = writing_parameters();
+    json!({
+        "get": operation(resource, "get"),
+        "put": replace,
+        "patch": patch,
+        "delete": operation(resource, "delete"),
+    })
+}
+
+fn writing_parameters() -> Value {
+    let parameters: Vec<Value> = ["dryRun", "fieldManager", "fieldValidation"]
+        .map(|name| json!({"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": true}}))
+        .into();
+    parameters.into()
+}

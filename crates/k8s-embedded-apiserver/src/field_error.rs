@@ -1,0 +1,217 @@
+//! Errors of one field, printed as the real server prints them.
+
+use std::fmt;
+
+use serde_json::Value;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Type {
+    Invalid,
+    Required,
+    NotSupported,
+    Duplicate,
+    Forbidden,
+    TooLong,
+}
+
+/// Why the value of a field is refused.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FieldError {
+    /// Path of the field, such as `metadata.finalizers[0]`.
+    pub(crate) field: String,
+    kind: Type,
+    /// The refused value as it is printed; empty where it is not.
+    value: String,
+    detail: String,
+}
+
+impl FieldError {
+    fn new(field: impl Into<String>, kind: Type, value: &Value, detail: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            kind,
+            value: print_value(value),
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn invalid(
+        field: impl Into<String>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::new(field, Type::Invalid, &value.into(), detail)
+    }
+
+    /// Like [`FieldError::invalid`] with a value that is printed as it comes.
+    pub(crate) fn invalid_printed(
+        field: impl Into<String>,
+        printed: String,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self {
+            value: printed,
+            ..Self::invalid(field, Value::Null, detail)
+        }
+    }
+
+    pub(crate) fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(field, Type::Required, &Value::Null, detail)
+    }
+
+    pub(crate) fn not_supported(
+        field: impl Into<String>,
+        value: impl Into<Value>,
+        valid: &[&str],
+    ) -> Self {
+        let detail = if valid.is_empty() {
+            String::new()
+        } else {
+            let quoted: Vec<String> = valid.iter().map(|text| quote(text)).collect();
+            format!("supported values: {}", quoted.join(", "))
+        };
+        Self::new(field, Type::NotSupported, &value.into(), detail)
+    }
+
+    pub(crate) fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self::new(field, Type::Duplicate, &value.into(), "")
+    }
+
+    pub(crate) fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(field, Type::Forbidden, &Value::Null, detail)
+    }
+
+    pub(crate) fn too_long(field: impl Into<String>, max_bytes: usize) -> Self {
+        let unit = if max_bytes == 1 { "byte" } else { "bytes" };
+        let detail = format!("may not be more than {max_bytes} {unit}");
+        Self::new(field, Type::TooLong, &Value::Null, detail)
+    }
+
+    /// The cause's reason.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self.kind {
+            Type::Invalid => "FieldValueInvalid",
+            Type::Required => "FieldValueRequired",
+            Type::NotSupported => "FieldValueNotSupported",
+            Type::Duplicate => "FieldValueDuplicate",
+            Type::Forbidden => "FieldValueForbidden",
+            Type::TooLong => "FieldValueTooLong",
+        }
+    }
+
+    /// The text without the field: the cause's message.
+    pub(crate) fn body(&self) -> String {
+        let word = match self.kind {
+            Type::Invalid => "Invalid value",
+            Type::Required => "Required value",
+            Type::NotSupported => "Unsupported value",
+            Type::Duplicate => "Duplicate value",
+            Type::Forbidden => "Forbidden",
+            Type::TooLong => "Too long",
+        };
+        let mut text = String::from(word);
+        if !matches!(self.kind, Type::Required | Type::Forbidden | Type::TooLong) {
+            text.push_str(": ");
+            text.push_str(&self.value);
+        }
+        if !self.detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.detail);
+        }
+        text
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.body())
+    }
+}
+
+fn print_value(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::String(text) => quote(text),
+        other => other.to_string(),
+    }
+}
+
+/// `text` in double quotes with the escapes of Go's `%q`.
+pub(crate) fn quote(text: &str) -> String {
+    use std::fmt::Write as _;
+
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            c if u32::from(c) < 0x20 || c == '\u{7f}' => {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\x{:02x}", u32::from(c));
+            }
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn texts() {
+        for (error, expected) in [
+            (
+                FieldError::invalid("a.b", "x\"y", "no"),
+                r#"a.b: Invalid value: "x\"y": no"#,
+            ),
+            (FieldError::invalid("a", 5, "no"), "a: Invalid value: 5: no"),
+            (
+                FieldError::invalid("a", Value::Null, "no"),
+                "a: Invalid value: null: no",
+            ),
+            (
+                FieldError::invalid("a", json!({"a": "b"}), "no"),
+                r#"a: Invalid value: {"a":"b"}: no"#,
+            ),
+            (FieldError::required("a", ""), "a: Required value"),
+            (
+                FieldError::not_supported("a", "x", &["b", "c"]),
+                r#"a: Unsupported value: "x": supported values: "b", "c""#,
+            ),
+            (
+                FieldError::duplicate("a", "x"),
+                r#"a: Duplicate value: "x""#,
+            ),
+            (
+                FieldError::too_long("a", 1),
+                "a: Too long: may not be more than 1 byte",
+            ),
+        ] {
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn quoting() {
+        assert_eq!(
+            quote("a\tb\u{1}\u{7f}\u{85}é\\"),
+            r#""a\tb\x01\x7f\u0085é\\""#
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! A Kubernetes API server in one process, over HTTP, for kubectl.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use k8s_embedded_apiserver::EmbeddedApiServer;
+use k8s_embedded_apiserver::http::{self, KubeconfigFile};
+use tokio::net::TcpListener;
+
+/// A Kubernetes API server in one process, for kubectl and for trying things out.
+///
+/// Keeps everything in memory and forgets it at the end. Speaks plain HTTP without authentication.
+/// Prints its URL on the first line of the standard output. Ends on Ctrl-C and SIGTERM.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    /// Address to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0", value_parser = parse_address)]
+    listen: SocketAddr,
+
+    /// Writes a kubeconfig there, and removes it at the end. A file that another program wrote is left alone.
+    #[arg(long, value_name = "PATH")]
+    kubeconfig: Option<PathBuf>,
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "expected an IP address and a port, such as 127.0.0.1:8080 or [::1]:0".into())
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let mut text = error.to_string();
+            let mut source = error.source();
+            while let Some(cause) = source {
+                text = format!("{text}: {cause}");
+                source = cause.source();
+            }
+            eprintln!("error: {text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address} (--listen)")]
+struct ListenError {
+    address: SocketAddr,
+    source: io::Error,
+}
+
+fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        // Before anything is said, so that a signal right after it is not lost.
+        let interrupted = interruption()?;
+        let address = arguments.listen;
+        let listener = TcpListener::bind(address)
+            .await
+            .map_err(|source| ListenError { address, source })?;
+        let address = listener.local_addr()?;
+        let file = arguments
+            .kubeconfig
+            .as_ref()
+            .map(|path| KubeconfigFile::write(path, address))
+            .transpose()?;
+        announce(address, file.as_ref())?;
+        let served = http::serve(EmbeddedApiServer::new(), listener, interrupted).await;
+        if let Some(file) = file {
+            file.remove()?;
+        }
+        Ok(served?)
+    })
+}
+
+/// The URL goes to the standard output alone, for programs; the rest is for people.
+fn announce(address: SocketAddr, file: Option<&KubeconfigFile>) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "http://{address}")?;
+    out.flush()?;
+    let target = match file {
+        Some(file) => format!("--kubeconfig {}", file.path().display()),
+        None => format!("--server http://{address}"),
+    };
+    eprintln!("Try: kubectl {target} get namespaces");
+    if !address.ip().is_loopback() {
+        eprintln!("warning: whoever can reach {address} may do everything here");
+    }
+    Ok(())
+}
+
+/// Ends on Ctrl-C, and on SIGTERM where there is one.
+#[cfg(unix)]
+fn interruption() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Ends on Ctrl-C.
+#[cfg(not(unix))]
+fn interruption() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        // Without a handler there is nothing to wait for.
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}

@@ -1,0 +1,454 @@
+//! The cells of a row.
+
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::age::since;
+use super::columns::Column;
+use super::pods;
+use crate::kinds::Kind;
+
+/// One cell for each column.
+pub(super) fn of(kind: &Kind, columns: &[Column], object: &Value, now: Timestamp) -> Vec<Value> {
+    let row = Row { object, now };
+    if kind.is_custom() {
+        return row.custom(columns);
+    }
+    match (kind.group.as_ref(), kind.kind.as_ref()) {
+        ("", "ConfigMap") => vec![
+            row.name(),
+            json!(row.len("/data") + row.len("/binaryData")),
+            row.age(),
+        ],
+        ("", "Secret") => vec![
+            row.name(),
+            row.cell("/type"),
+            json!(row.len("/data")),
+            row.age(),
+        ],
+        ("", "Namespace") => vec![row.name(), row.cell("/status/phase"), row.age()],
+        ("", "ServiceAccount") => vec![row.name(), row.age()],
+        ("", "Pod") => pods::cells(&row),
+        ("", "Service") => row.service(),
+        ("", "Node") => row.node(),
+        ("" | "events.k8s.io", "Event") => row.event(),
+        ("apps", "Deployment") => row.deployment(),
+        ("apps", "ReplicaSet") => row.replica_set(),
+        ("coordination.k8s.io", "Lease") => {
+            vec![row.name(), row.cell("/spec/holderIdentity"), row.age()]
+        }
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => row.definition(),
+        _ => vec![row.name(), row.cell("/metadata/creationTimestamp")],
+    }
+}
+
+/// An object that is made a row.
+pub(super) struct Row<'a> {
+    pub(super) object: &'a Value,
+    pub(super) now: Timestamp,
+}
+
+impl Row<'_> {
+    pub(super) fn text(&self, pointer: &str) -> &str {
+        self.object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    fn cell(&self, pointer: &str) -> Value {
+        json!(self.text(pointer))
+    }
+
+    pub(super) fn name(&self) -> Value {
+        self.cell("/metadata/name")
+    }
+
+    pub(super) fn age(&self) -> Value {
+        json!(since(
+            self.object.pointer("/metadata/creationTimestamp"),
+            self.now
+        ))
+    }
+
+    fn number(&self, pointer: &str) -> i64 {
+        self.object
+            .pointer(pointer)
+            .and_then(Value::as_i64)
+            .unwrap_or(0)
+    }
+
+    fn len(&self, pointer: &str) -> usize {
+        self.object
+            .pointer(pointer)
+            .and_then(Value::as_object)
+            .map_or(0, serde_json::Map::len)
+    }
+
+    pub(super) fn list(&self, pointer: &str) -> &[Value] {
+        self.object
+            .pointer(pointer)
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    fn custom(&self, columns: &[Column]) -> Vec<Value> {
+        columns
+            .iter()
+            .map(|column| match &column.path {
+                None => self.name(),
+                Some(path) => match path.find(self.object).first() {
+                    None => Value::Null,
+                    Some(value) => custom_cell(&column.kind, value, self.now),
+                },
+            })
+            .collect()
+    }
+
+    fn event(&self) -> Vec<Value> {
+        // The two groups name these differently.
+        let either = |new: &str, core: &str| match self.text(new) {
+            "" => self.text(core).to_owned(),
+            text => text.to_owned(),
+        };
+        let time = |pointers: &[&str]| {
+            let found = pointers
+                .iter()
+                .find_map(|pointer| self.object.pointer(pointer).filter(|time| !time.is_null()));
+            since(found, self.now)
+        };
+        let first = ["/firstTimestamp", "/deprecatedFirstTimestamp", "/eventTime"];
+        let has_series = self
+            .object
+            .pointer("/series")
+            .is_some_and(|series| !series.is_null());
+        let (last, count) = if has_series {
+            (
+                time(&["/series/lastObservedTime"]),
+                self.number("/series/count"),
+            )
+        } else {
+            let count = self.number("/count") + self.number("/deprecatedCount");
+            let last = [
+                "/lastTimestamp",
+                "/deprecatedLastTimestamp",
+                first[0],
+                first[1],
+                first[2],
+            ];
+            (time(&last), count.max(1))
+        };
+        let kind = either("/regarding/kind", "/involvedObject/kind").to_lowercase();
+        let target = match either("/regarding/name", "/involvedObject/name").as_str() {
+            "" => kind,
+            name => format!("{kind}/{name}"),
+        };
+        let first_of = |texts: [String; 3]| {
+            texts
+                .into_iter()
+                .find(|text| !text.is_empty())
+                .unwrap_or_default()
+        };
+        let component = first_of([
+            either("/deprecatedSource/component", "/source/component"),
+            self.text("/reportingController").into(),
+            self.text("/reportingComponent").into(),
+        ]);
+        let instance = first_of([
+            either("/deprecatedSource/host", "/source/host"),
+            self.text("/reportingInstance").into(),
+            String::new(),
+        ]);
+        let source = if instance.is_empty() {
+            component
+        } else {
+            format!("{component}, {instance}")
+        };
+        vec![
+            json!(last),
+            self.cell("/type"),
+            self.cell("/reason"),
+            json!(target),
+            json!(either("/regarding/fieldPath", "/involvedObject/fieldPath")),
+            json!(source),
+            json!(either("/note", "/message").trim()),
+            json!(time(&first)),
+            json!(count),
+            self.name(),
+        ]
+    }
+
+    fn containers(&self) -> [Value; 2] {
+        let containers = self.list("/spec/template/spec/containers");
+        ["name", "image"].map(|field| {
+            let texts: Vec<&str> = containers
+                .iter()
+                .map(|container| {
+                    container
+                        .get(field)
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                })
+                .collect();
+            json!(texts.join(","))
+        })
+    }
+
+    fn deployment(&self) -> Vec<Value> {
+        let [names, images] = self.containers();
+        vec![
+            self.name(),
+            json!(format!(
+                "{}/{}",
+                self.number("/status/readyReplicas"),
+                self.number("/spec/replicas")
+            )),
+            json!(self.number("/status/updatedReplicas")),
+            json!(self.number("/status/availableReplicas")),
+            self.age(),
+            names,
+            images,
+            json!(selector_text(self.object.pointer("/spec/selector"))),
+        ]
+    }
+
+    fn replica_set(&self) -> Vec<Value> {
+        let [names, images] = self.containers();
+        vec![
+            self.name(),
+            json!(self.number("/spec/replicas")),
+            json!(self.number("/status/replicas")),
+            json!(self.number("/status/readyReplicas")),
+            self.age(),
+            names,
+            images,
+            json!(or_none(selector_text(
+                self.object.pointer("/spec/selector")
+            ))),
+        ]
+    }
+
+    fn service(&self) -> Vec<Value> {
+        let join = |pointer: &str| {
+            let texts: Vec<&str> = self
+                .list(pointer)
+                .iter()
+                .filter_map(Value::as_str)
+                .collect();
+            texts.join(",")
+        };
+        let ports: Vec<String> = self
+            .list("/spec/ports")
+            .iter()
+            .map(|port| {
+                let number = |field: &str| port.get(field).and_then(Value::as_i64).unwrap_or(0);
+                let protocol = port
+                    .get("protocol")
+                    .and_then(Value::as_str)
+                    .unwrap_or("TCP");
+                match number("nodePort") {
+                    0 => format!("{}/{protocol}", number("port")),
+                    node => format!("{}:{node}/{protocol}", number("port")),
+                }
+            })
+            .collect();
+        let external = match self.text("/spec/type") {
+            "ExternalName" => self.text("/spec/externalName").to_owned(),
+            "LoadBalancer" if self.list("/spec/externalIPs").is_empty() => "<pending>".into(),
+            _ => or_none(join("/spec/externalIPs")),
+        };
+        let labels: Vec<String> = pairs(self.object.pointer("/spec/selector"));
+        vec![
+            self.name(),
+            self.cell("/spec/type"),
+            json!(or_none(self.text("/spec/clusterIP").to_owned())),
+            json!(external),
+            json!(or_none(ports.join(","))),
+            self.age(),
+            json!(or_none(labels.join(","))),
+        ]
+    }
+
+    fn node(&self) -> Vec<Value> {
+        let ready = self
+            .list("/status/conditions")
+            .iter()
+            .find(|condition| condition.get("type") == Some(&json!("Ready")));
+        let mut status = match ready
+            .and_then(|condition| condition.get("status"))
+            .and_then(Value::as_str)
+        {
+            Some("True") => "Ready".to_owned(),
+            Some(_) => "NotReady".into(),
+            None => "Unknown".into(),
+        };
+        if self.object.pointer("/spec/unschedulable") == Some(&Value::Bool(true)) {
+            status.push_str(",SchedulingDisabled");
+        }
+        let prefix = "node-role.kubernetes.io/";
+        let labels = self
+            .object
+            .pointer("/metadata/labels")
+            .and_then(Value::as_object);
+        let roles: Vec<&str> = labels
+            .into_iter()
+            .flatten()
+            .filter_map(|(key, _)| key.strip_prefix(prefix))
+            .filter(|role| !role.is_empty())
+            .collect();
+        let address = |kind: &str| {
+            let found = self
+                .list("/status/addresses")
+                .iter()
+                .find(|address| address.get("type") == Some(&json!(kind)));
+            or_none(
+                found
+                    .and_then(|address| address.get("address"))
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned(),
+            )
+        };
+        let or_unknown = |pointer: &str| match self.text(pointer) {
+            "" => "<unknown>".to_owned(),
+            text => text.to_owned(),
+        };
+        let mut kernel = or_unknown("/status/nodeInfo/kernelVersion");
+        let architecture = self.text("/status/nodeInfo/architecture");
+        if !architecture.is_empty() {
+            kernel = format!("{kernel} ({architecture})");
+        }
+        vec![
+            self.name(),
+            json!(status),
+            json!(or_none(roles.join(","))),
+            self.age(),
+            self.cell("/status/nodeInfo/kubeletVersion"),
+            json!(address("InternalIP")),
+            json!(address("ExternalIP")),
+            json!(or_unknown("/status/nodeInfo/osImage")),
+            json!(kernel),
+            json!(or_unknown("/status/nodeInfo/containerRuntimeVersion")),
+        ]
+    }
+
+    fn definition(&self) -> Vec<Value> {
+        let is = |value: &Value, key: &str| value.get(key) == Some(&Value::Bool(true));
+        let mut versions: Vec<String> = self
+            .list("/spec/versions")
+            .iter()
+            .filter(|version| is(version, "served"))
+            .map(|version| {
+                let name = version
+                    .get("name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
+                format!(
+                    "{name}{}",
+                    if is(version, "storage") {
+                        "(storage)"
+                    } else {
+                        ""
+                    }
+                )
+            })
+            .collect();
+        versions.sort_unstable();
+        let short: Vec<&str> = self
+            .list("/spec/names/shortNames")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        let established = self.list("/status/conditions").iter().any(|condition| {
+            condition.get("type") == Some(&json!("Established"))
+                && condition.get("status") == Some(&json!("True"))
+        });
+        vec![
+            self.name(),
+            self.cell("/spec/scope"),
+            json!(versions.join(",")),
+            self.cell("/metadata/creationTimestamp"),
+            self.cell("/spec/group"),
+            self.cell("/spec/names/kind"),
+            json!(short.join(",")),
+            json!(established),
+        ]
+    }
+}
+
+pub(super) fn or_none(text: String) -> String {
+    if text.is_empty() {
+        "<none>".into()
+    } else {
+        text
+    }
+}
+
+fn pairs(labels: Option<&Value>) -> Vec<String> {
+    let labels = labels.and_then(Value::as_object).into_iter().flatten();
+    labels
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect()
+}
+
+/// A `LabelSelector` object as the text of a label selector.
+fn selector_text(selector: Option<&Value>) -> String {
+    let mut parts = pairs(selector.and_then(|selector| selector.get("matchLabels")));
+    let expressions = selector
+        .and_then(|selector| selector.get("matchExpressions"))
+        .and_then(Value::as_array);
+    for expression in expressions.into_iter().flatten() {
+        let key = expression
+            .get("key")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let values = expression
+            .get("values")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let values: Vec<&str> = values.filter_map(Value::as_str).collect();
+        let values = values.join(",");
+        parts.push(
+            match expression
+                .get("operator")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+            {
+                "In" => format!("{key} in ({values})"),
+                "NotIn" => format!("{key} notin ({values})"),
+                "DoesNotExist" => format!("!{key}"),
+                _ => key.to_owned(),
+            },
+        );
+    }
+    parts.sort_unstable();
+    parts.join(",")
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the real server cuts a float to an integer, too"
+)]
+fn custom_cell(kind: &str, value: &Value, now: Timestamp) -> Value {
+    match (kind, value) {
+        ("string", Value::String(text)) => json!(text),
+        ("string", Value::Null) => json!("<no value>"),
+        ("string", other) => json!(other.to_string()),
+        ("integer", Value::Number(number)) => number
+            .as_i64()
+            .or_else(|| number.as_f64().map(|float| float as i64))
+            .map_or(Value::Null, Value::from),
+        ("number", Value::Number(number)) => {
+            // A whole number is shown without a fraction, as Go's JSON does.
+            match number.as_f64() {
+                Some(float) if float.fract() == 0.0 && float.abs() < 1e15 => json!(float as i64),
+                Some(float) => json!(float),
+                None => Value::Null,
+            }
+        }
+        ("boolean", Value::Bool(_)) => value.clone(),
+        ("date", Value::String(_)) => json!(since(Some(value), now)),
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,12 @@
+//! Other representations of objects: `Table` and `PartialObjectMetadata`.
+
+mod accept;
+mod age;
+mod cells;
+mod columns;
+mod jsonpath;
+mod pods;
+mod rendering;
+
+pub(crate) use accept::{MEDIA_TYPES, clauses};
+pub(crate) use rendering::{IncludeObject, Rendering, Representation};

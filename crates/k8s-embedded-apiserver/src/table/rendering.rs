@@ -1,0 +1,375 @@
+//! From an object or a list to what the `Accept` header asks for.
+
+use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::accept::{MEDIA_TYPES, clauses};
+use super::columns::Column;
+use super::{cells, columns};
+use crate::kinds::Kind;
+use crate::status::Failure;
+
+/// What an answer is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Representation {
+    /// The object itself.
+    Object,
+    /// A `Table` of meta.k8s.io in this version.
+    Table(&'static str),
+    /// Metadata alone, of one object.
+    PartialObjectMetadata(&'static str),
+    /// Metadata alone, of a list.
+    PartialObjectMetadataList(&'static str),
+}
+
+impl Representation {
+    /// What an `Accept` header asks for; JSON is the one format.
+    ///
+    /// # Errors
+    ///
+    /// 406 if nothing that is accepted can be served.
+    pub(crate) fn negotiate(accept: &str) -> Result<Self, Failure> {
+        clauses(accept)
+            .iter()
+            .filter(|clause| clause.takes_json())
+            .find_map(|clause| match clause.transform {
+                None => Some(Self::Object),
+                Some((kind, "meta.k8s.io", version)) => {
+                    let version = ["v1", "v1beta1"]
+                        .into_iter()
+                        .find(|known| *known == version)?;
+                    match kind {
+                        "Table" => Some(Self::Table(version)),
+                        "PartialObjectMetadata" => Some(Self::PartialObjectMetadata(version)),
+                        "PartialObjectMetadataList" => {
+                            Some(Self::PartialObjectMetadataList(version))
+                        }
+                        _ => None,
+                    }
+                }
+                Some(_) => None,
+            })
+            .ok_or_else(|| Failure::not_acceptable(MEDIA_TYPES))
+    }
+}
+
+/// What a row of a table has beside its cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum IncludeObject {
+    None,
+    #[default]
+    Metadata,
+    Object,
+}
+
+impl IncludeObject {
+    /// From the query parameter.
+    ///
+    /// # Errors
+    ///
+    /// 400 for another word.
+    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
+        match text {
+            "" | "Metadata" => Ok(Self::Metadata),
+            "None" => Ok(Self::None),
+            "Object" => Ok(Self::Object),
+            other => Err(Failure::bad_request(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', 'Object', 'None', or empty"
+            ))),
+        }
+    }
+}
+
+/// Turns the objects of one kind into what a request asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Rendering {
+    representation: Representation,
+    include: IncludeObject,
+    kind: Arc<Kind>,
+    columns: Vec<Column>,
+    /// The heads of the columns were sent; a watch sends them once.
+    headed: bool,
+}
+
+impl Rendering {
+    pub(crate) fn new(
+        representation: Representation,
+        include: IncludeObject,
+        kind: Arc<Kind>,
+    ) -> Self {
+        let columns = match representation {
+            Representation::Table(_) => columns::of(&kind),
+            _ => Vec::new(),
+        };
+        Self {
+            representation,
+            include,
+            kind,
+            columns,
+            headed: false,
+        }
+    }
+
+    /// One object.
+    ///
+    /// # Errors
+    ///
+    /// 406 if a list was asked for.
+    pub(crate) fn object(&self, object: Value, now: Timestamp) -> Result<Value, Failure> {
+        match self.representation {
+            Representation::Object => Ok(object),
+            Representation::PartialObjectMetadata(version) => Ok(partial(&object, version)),
+            Representation::PartialObjectMetadataList(_) => {
+                Err(self.unfit("PartialObjectMetadataList", "not a list", ""))
+            }
+            Representation::Table(version) => {
+                let metadata =
+                    json!({"resourceVersion": object.pointer("/metadata/resourceVersion")});
+                Ok(self.table(version, metadata, &[object], true, now))
+            }
+        }
+    }
+
+    /// A list, whose items need no apiVersion and kind.
+    ///
+    /// # Errors
+    ///
+    /// 406 if an object was asked for.
+    pub(crate) fn list(&self, mut list: Value, now: Timestamp) -> Result<Value, Failure> {
+        let (Representation::Table(version) | Representation::PartialObjectMetadataList(version)) =
+            self.representation
+        else {
+            return match self.representation {
+                Representation::PartialObjectMetadata(_) => {
+                    Err(self.unfit("PartialObjectMetadata", "a list", "List"))
+                }
+                _ => Ok(list),
+            };
+        };
+        let items = match list.get_mut("items").map(Value::take) {
+            Some(Value::Array(items)) => items,
+            _ => Vec::new(),
+        };
+        let metadata = list.get("metadata").cloned().unwrap_or_else(|| json!({}));
+        if let Representation::Table(version) = self.representation {
+            return Ok(self.table(version, metadata, &items, true, now));
+        }
+        let partials: Vec<Value> = items.iter().map(|item| partial(item, version)).collect();
+        Ok(json!({
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": format!("meta.k8s.io/{version}"),
+            "metadata": metadata,
+            // The real server sends null for no items.
+            "items": if partials.is_empty() { Value::Null } else { Value::Array(partials) },
+        }))
+    }
+
+    /// The object of a watch event, bookmarks included. Errors of a stream are not to be passed through here.
+    pub(crate) fn watched(&mut self, object: Value, now: Timestamp) -> Value {
+        match self.representation {
+            Representation::Object => object,
+            Representation::PartialObjectMetadata(version)
+            | Representation::PartialObjectMetadataList(version) => partial(&object, version),
+            Representation::Table(version) => {
+                let heads = !std::mem::replace(&mut self.headed, true);
+                let metadata =
+                    json!({"resourceVersion": object.pointer("/metadata/resourceVersion")});
+                self.table(version, metadata, &[object], heads, now)
+            }
+        }
+    }
+
+    fn table(
+        &self,
+        version: &str,
+        metadata: Value,
+        objects: &[Value],
+        heads: bool,
+        now: Timestamp,
+    ) -> Value {
+        let heads: Option<Vec<Value>> =
+            heads.then(|| self.columns.iter().map(Column::to_json).collect());
+        let rows: Vec<Value> = objects
+            .iter()
+            .map(|object| json!({"cells": cells::of(&self.kind, &self.columns, object, now), "object": self.beside(object, version)}))
+            .collect();
+        json!({
+            "kind": "Table",
+            "apiVersion": format!("meta.k8s.io/{version}"),
+            "metadata": metadata,
+            "columnDefinitions": heads,
+            "rows": rows,
+        })
+    }
+
+    fn beside(&self, object: &Value, version: &str) -> Value {
+        match self.include {
+            IncludeObject::None => Value::Null,
+            IncludeObject::Metadata => partial(object, version),
+            IncludeObject::Object => {
+                let mut map = object.as_object().cloned().unwrap_or_else(Map::new);
+                map.insert("apiVersion".into(), self.kind.api_version().into());
+                map.insert("kind".into(), self.kind.kind.as_ref().into());
+                Value::Object(map)
+            }
+        }
+    }
+
+    fn unfit(&self, asked: &str, found: &str, suffix: &str) -> Failure {
+        let go_type = if self.kind.is_custom() {
+            format!("unstructured.Unstructured{suffix}")
+        } else {
+            let package = match self.kind.group.split('.').next() {
+                Some("" | "events") | None => "core",
+                Some(package) => package,
+            };
+            format!("{package}.{}{suffix}", self.kind.kind)
+        };
+        let mut failure = Failure::not_acceptable(&[]);
+        failure.message =
+            format!("you requested {asked}, but the requested object is {found} (*{go_type})");
+        failure
+    }
+}
+
+fn partial(object: &Value, version: &str) -> Value {
+    json!({
+        "kind": "PartialObjectMetadata",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": object.get("metadata").cloned().unwrap_or_else(|| json!({})),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin::builtin;
+
+    fn kind(group: &str, name: &str) -> Arc<Kind> {
+        Arc::new(
+            builtin()
+                .into_iter()
+                .find(|kind| kind.group == group && kind.kind == name)
+                .unwrap(),
+        )
+    }
+
+    fn table(kind: &Arc<Kind>) -> Rendering {
+        Rendering::new(
+            Representation::Table("v1"),
+            IncludeObject::Metadata,
+            kind.clone(),
+        )
+    }
+
+    fn now() -> Timestamp {
+        "2020-01-01T00:00:10Z".parse().unwrap()
+    }
+
+    #[test]
+    fn negotiation() {
+        let json_table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        for (accept, expected) in [
+            ("", Ok(Representation::Object)),
+            ("*/*", Ok(Representation::Object)),
+            (json_table, Ok(Representation::Table("v1"))),
+            (
+                "application/json;as=Table;v=v1beta1;g=meta.k8s.io",
+                Ok(Representation::Table("v1beta1")),
+            ),
+            (
+                "application/json;as=Table;v=v2;g=meta.k8s.io,application/json",
+                Ok(Representation::Object),
+            ),
+            ("application/json;as=Table;v=v2;g=meta.k8s.io", Err(406)),
+            ("application/json;as=Bogus;v=v1;g=meta.k8s.io", Err(406)),
+            ("application/json;as=Table", Err(406)),
+            (
+                "application/vnd.kubernetes.protobuf,application/json",
+                Ok(Representation::Object),
+            ),
+            ("text/html", Err(406)),
+        ] {
+            assert_eq!(
+                Representation::negotiate(accept).map_err(|failure| failure.code),
+                expected,
+                "{accept}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_table_of_config_maps() {
+        let list = json!({"metadata": {"resourceVersion": "7"}, "items": [
+            {"metadata": {"name": "a", "creationTimestamp": "2020-01-01T00:00:00Z"}, "data": {"k": "v"}, "binaryData": {"b": ""}},
+        ]});
+        let table = table(&kind("", "ConfigMap")).list(list, now()).unwrap();
+        assert_eq!(table["rows"][0]["cells"], json!(["a", 2, "10s"]));
+        assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
+        assert_eq!(table["columnDefinitions"][1]["name"], "Data");
+        assert_eq!(table["metadata"], json!({"resourceVersion": "7"}));
+    }
+
+    #[test]
+    fn every_kind_has_a_cell_for_each_column() {
+        for kind in builtin() {
+            let rendering = table(&Arc::new(kind.clone()));
+            let rendered = rendering
+                .object(json!({"metadata": {"name": "a"}}), now())
+                .unwrap();
+            let cells = rendered["rows"][0]["cells"].as_array().unwrap().len();
+            assert_eq!(cells, rendering.columns.len(), "{}", kind.kind);
+        }
+    }
+
+    #[test]
+    fn both_forms_of_an_event_read_the_same() {
+        let new = json!({
+            "metadata": {"name": "e"}, "type": "Normal", "reason": "R", "note": "hello",
+            "regarding": {"kind": "Website", "name": "w"}, "eventTime": "2020-01-01T00:00:00.000000Z",
+            "series": {"count": 3, "lastObservedTime": "2020-01-01T00:00:08.000000Z"},
+            "reportingController": "c", "reportingInstance": "i",
+        });
+        let core = crate::convert::event_to_core(new.clone());
+        let expected = json!([
+            "2s",
+            "Normal",
+            "R",
+            "website/w",
+            "",
+            "c, i",
+            "hello",
+            "10s",
+            3,
+            "e"
+        ]);
+        for (group, event) in [("events.k8s.io", new), ("", core)] {
+            let table = table(&kind(group, "Event")).object(event, now()).unwrap();
+            assert_eq!(table["rows"][0]["cells"], expected, "{group}");
+        }
+    }
+
+    #[test]
+    fn a_watch_sends_the_heads_once() {
+        let mut rendering = table(&kind("", "ConfigMap"));
+        let object = json!({"metadata": {"name": "a", "resourceVersion": "3"}});
+        assert!(rendering.watched(object.clone(), now())["columnDefinitions"].is_array());
+        assert!(rendering.watched(object, now())["columnDefinitions"].is_null());
+    }
+
+    #[test]
+    fn lists_and_objects_are_not_mixed_up() {
+        let rendering = Rendering::new(
+            Representation::PartialObjectMetadata("v1"),
+            IncludeObject::default(),
+            kind("", "ConfigMap"),
+        );
+        let failure = rendering.list(json!({"items": []}), now()).unwrap_err();
+        assert_eq!(
+            failure.message,
+            "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)"
+        );
+    }
+}
