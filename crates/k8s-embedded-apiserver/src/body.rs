@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use crate::codec::unknown_fields;
 use crate::kinds::Kind;
 use crate::metadata::{object_mut, text};
+use crate::query::FieldValidation;
 use crate::registry::Registry;
 use crate::status::Failure;
 
@@ -12,9 +14,6 @@ pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 
 /// The media types of bodies.
 const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
-
-/// The largest object that is stored, in bytes of what changes in it; more is refused as too long.
-pub(crate) const MAX_DATA: usize = 1024 * 1024;
 
 /// Why a text is no JSON, in the words of Go's decoder.
 fn parse(bytes: &[u8]) -> Result<Value, String> {
@@ -66,16 +65,51 @@ pub(crate) fn read(bytes: &[u8], content_type: Option<&str>, kind: &str) -> Resu
     }
 }
 
+/// An object in its stored form, and the fields of the body that it does not have.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) object: Value,
+    pub(crate) unknown: Vec<String>,
+}
+
+impl Decoded {
+    /// What is said about unknown fields.
+    pub(crate) fn warnings(&self, validation: FieldValidation) -> Vec<String> {
+        match validation {
+            FieldValidation::Warn => self.unknown.iter().map(|path| format!("unknown field {path:?}")).collect(),
+            FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
+        }
+    }
+
+    /// Why unknown fields are refused, if they are.
+    pub(crate) fn strict_error(&self, validation: FieldValidation) -> Option<String> {
+        if validation != FieldValidation::Strict || self.unknown.is_empty() {
+            return None;
+        }
+        let fields: Vec<String> = self.unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+        Some(format!("strict decoding error: {}", fields.join(", ")))
+    }
+}
+
 /// The object of a create or a replacement, in its stored form.
 pub(crate) fn decode(
     bytes: &[u8],
     content_type: Option<&str>,
     kind: &Kind,
     registry: &Registry,
-) -> Result<Value, Failure> {
+    validation: FieldValidation,
+) -> Result<Decoded, Failure> {
     let object = read(bytes, content_type, &kind.kind)?;
     let object = check_type(object, bytes, kind, registry)?;
-    to_stored(object, kind).map_err(Failure::bad_request)
+    let decoded = to_stored(object, kind).map_err(Failure::bad_request)?;
+    match decoded.strict_error(validation) {
+        Some(why) => Err(Failure::bad_request(cannot_handle(kind, &why))),
+        None => Ok(decoded),
+    }
+}
+
+fn cannot_handle(kind: &Kind, why: &str) -> String {
+    format!("{} in version {:?} cannot be handled as a {}: {why}", kind.kind, kind.version, kind.kind)
 }
 
 /// Checks that the body is of the kind of the path.
@@ -111,12 +145,7 @@ fn check_type(mut object: Value, bytes: &[u8], kind: &Kind, registry: &Registry)
 }
 
 fn check_custom_type(object: &Value, sent_version: &str, sent_kind: &str, kind: &Kind) -> Result<(), Failure> {
-    let cannot = |why: String| {
-        Failure::bad_request(format!(
-            "{} in version {:?} cannot be handled as a {}: {why}",
-            kind.kind, kind.version, kind.kind
-        ))
-    };
+    let cannot = |why: String| Failure::bad_request(cannot_handle(kind, &why));
     if sent_kind.is_empty() {
         return Err(cannot(format!("Object 'Kind' is missing in '{object}'")));
     }
@@ -169,13 +198,13 @@ fn check_builtin_type(sent_version: &str, sent_kind: &str, kind: &Kind, registry
 /// # Errors
 ///
 /// Text that names the field with a wrong type.
-pub(crate) fn to_stored(mut object: Value, kind: &Kind) -> Result<Value, String> {
+pub(crate) fn to_stored(mut object: Value, kind: &Kind) -> Result<Decoded, String> {
     let map = object_mut(&mut object);
     map.insert("apiVersion".into(), kind.api_version().into());
     map.insert("kind".into(), kind.kind.as_ref().into());
-    let object = (kind.normalize)(object)
-        .map_err(|why| format!("{} in version {:?} cannot be handled as a {}: {why}", kind.kind, kind.version, kind.kind))?;
-    let mut object = (kind.to_storage)(object);
+    let read = (kind.normalize)(object.clone()).map_err(|why| cannot_handle(kind, &why))?;
+    let unknown = unknown_fields(&object, &read);
+    let mut object = (kind.to_storage)(read);
     if let Some(custom) = &kind.custom {
         object["apiVersion"] = format!("{}/{}", kind.group, custom.storage_version).into();
     }
@@ -184,7 +213,7 @@ pub(crate) fn to_stored(mut object: Value, kind: &Kind) -> Result<Value, String>
     metadata.remove("selfLink");
     metadata.remove("managedFields");
     (kind.default)(&mut object);
-    Ok(object)
+    Ok(Decoded { object, unknown })
 }
 
 /// A stored object as the kind's version shows it.
@@ -201,7 +230,7 @@ pub(crate) fn to_empty(object: Value, kind: &Kind) -> Value {
     // Of these two even an empty object shows fields.
     if matches!(&*kind.storage, "events" | "leases.coordination.k8s.io") {
         if let Ok(stored) = to_stored(object.clone(), kind) {
-            return to_view(&stored, kind);
+            return to_view(&stored.object, kind);
         }
     }
     to_view(&object, kind)

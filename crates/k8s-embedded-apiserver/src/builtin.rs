@@ -1,7 +1,6 @@
 //! The built-in kinds, one row each.
 
 use k8s_openapi::api::apps::v1 as apps;
-use k8s_openapi::api::coordination::v1 as coordination;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::events::v1 as events;
 use k8s_openapi::api::rbac::v1 as rbac;
@@ -10,7 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiext
 use crate::codec::typed;
 use crate::kinds::{Generation, Kind, NameRule};
 use crate::selector::FieldRules;
-use crate::{convert, defaults, validation};
+use crate::{convert, defaults, times, validation};
 
 /// Labels of fieldSelector and the paths of their values.
 const POD_FIELDS: &[(&str, &str)] = &[
@@ -72,12 +71,12 @@ pub(crate) fn builtin() -> Vec<Kind> {
             .scaled()
             .generation(Generation::Spec)
             .defaults(defaults::replica_set),
-        Kind::row(("coordination.k8s.io", "v1", "Lease"), "leases", "lease", typed::<coordination::Lease>)
+        Kind::row(("coordination.k8s.io", "v1", "Lease"), "leases", "lease", times::lease)
             .created_by_put()
             .needs_version()
             .defaults(defaults::lease)
             .validated(validation::lease),
-        Kind::row(("events.k8s.io", "v1", "Event"), "events", "event", typed::<events::Event>)
+        Kind::row(("events.k8s.io", "v1", "Event"), "events", "event", times::event::<events::Event>)
             .short(&["ev"])
             .created_by_put()
             .names(NameRule::Subdomain)
@@ -155,7 +154,7 @@ fn core_kinds() -> Vec<Kind> {
             .cluster()
             .with_status()
             .fields(FieldRules::Listed(NODE_FIELDS)),
-        Kind::row(("", "v1", "Event"), "events", "event", typed::<core::Event>)
+        Kind::row(("", "v1", "Event"), "events", "event", times::event::<core::Event>)
             .short(&["ev"])
             .created_by_put()
             .names(NameRule::Any)

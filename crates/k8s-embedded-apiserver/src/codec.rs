@@ -22,6 +22,44 @@ pub(crate) fn typed<T: Serialize + DeserializeOwned>(value: Value) -> Result<Val
     Ok(out.value)
 }
 
+/// The fields of `sent` that `kept` has not, by path. What is empty says nothing and is no unknown field.
+pub(crate) fn unknown_fields(sent: &Value, kept: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    collect_unknown(sent, kept, "", &mut found);
+    found
+}
+
+fn collect_unknown(sent: &Value, kept: &Value, path: &str, found: &mut Vec<String>) {
+    match (sent, kept) {
+        (Value::Object(sent), Value::Object(kept)) => {
+            for (key, value) in sent {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                match kept.get(key) {
+                    Some(kept) => collect_unknown(value, kept, &path, found),
+                    None if is_empty(value) => {}
+                    None => found.push(path),
+                }
+            }
+        }
+        (Value::Array(sent), Value::Array(kept)) => {
+            for (index, (sent, kept)) in sent.iter().zip(kept).enumerate() {
+                collect_unknown(sent, kept, &format!("{path}[{index}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 struct Compact;
 
 /// A written value, and whether a struct field that holds it is left out.
@@ -285,6 +323,17 @@ mod tests {
         });
         let written = typed::<Pod>(pod).expect("a pod");
         assert_eq!(written["spec"], json!({"securityContext": {}, "volumes": [{"name": "v", "emptyDir": {}}]}));
+    }
+
+    #[test]
+    fn unknown_fields_are_told_by_path() {
+        let sent = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "extra": 1, "labels": {}},
+            "spec": {"containers": [{"name": "c", "imagePullPolic": "Always"}], "more": 2, "nothing": null},
+        });
+        let kept = typed::<Pod>(sent.clone()).expect("a pod");
+        let want = ["metadata.extra", "spec.containers[0].imagePullPolic", "spec.more"];
+        assert_eq!(unknown_fields(&sent, &kept), want);
     }
 
     #[test]

@@ -93,6 +93,10 @@ pub(crate) fn service(object: &mut Value) {
 pub(crate) fn deployment(object: &mut Value) {
     let map = object_mut(object);
     let spec = entry_mut(map, "spec");
+    // Read as an empty selector where there is none.
+    if spec.get("selector") == Some(&json!({})) {
+        spec.remove("selector");
+    }
     fill(spec, "replicas", json!(1));
     fill(spec, "progressDeadlineSeconds", json!(600));
     fill(spec, "revisionHistoryLimit", json!(10));

@@ -26,6 +26,7 @@ mod source;
 mod status;
 mod store;
 mod table;
+mod times;
 mod validation;
 mod verbs;
 mod watch;

@@ -105,6 +105,9 @@ impl EmbeddedApiServer {
         let accept = header(ACCEPT).unwrap_or_default();
         let path = parts.uri.path();
         let mut response = match self.shared.with(|state| route(path, &state.registry)) {
+            Route::Target(target) if is_unrouted(&parts.method, &target) => {
+                if target.kind.is_custom() { plain_not_found() } else { refusal(&Failure::method_not_allowed()) }
+            }
             Route::Target(target) => {
                 let call = read_body(body).await.map(|body| Call {
                     method: parts.method.clone(),
@@ -136,9 +139,7 @@ impl EmbeddedApiServer {
             Err(failure) => refusal(&failure),
         };
         if let Some(text) = warning {
-            if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", crate::field_error::quote(&text))) {
-                response.headers_mut().append(WARNING, value);
-            }
+            warn(&mut response, &text);
         }
         response
     }
@@ -148,7 +149,7 @@ impl EmbeddedApiServer {
         let include = IncludeObject::parse(call.query.get("includeObject").unwrap_or_default())?;
         let rendering = Rendering::new(representation, include, call.target.kind.clone());
         let answer = self.handle(call).await?;
-        self.write(&call.target, answer, rendering)
+        self.write(&call.target, answer, rendering, representation == Representation::Object)
     }
 
     /// Does what is asked for, after a while if it asks for a version to come.
@@ -176,11 +177,23 @@ impl EmbeddedApiServer {
         }
     }
 
-    fn write(&self, target: &Target, answer: Answer, rendering: Rendering) -> Result<Response<ApiBody>, Failure> {
+    fn write(
+        &self,
+        target: &Target,
+        answer: Answer,
+        rendering: Rendering,
+        whole: bool,
+    ) -> Result<Response<ApiBody>, Failure> {
         let now = self.shared.with(|state| state.source.now());
         Ok(match answer {
-            Answer::Object { code, object } => json(code, &rendering.object(object, now)?),
-            Answer::List(list) => json(200, &rendering.list(list.to_json(&target.kind), now)?),
+            Answer::Object { code, object, warnings } => {
+                let mut response = json(code, &rendering.object(object, now)?);
+                for text in warnings {
+                    warn(&mut response, &text);
+                }
+                response
+            }
+            Answer::List(list) => json(200, &rendering.list(list.to_json(&target.kind, whole), now)?),
             Answer::Other { code, object } => json(code, &object),
             Answer::Watch(plan) => {
                 let stream = watch::stream(self.shared.clone(), plan, rendering);
@@ -207,6 +220,11 @@ impl EmbeddedApiServer {
     }
 }
 
+/// Objects of a namespaced kind can be listed over all namespaces, but not written there.
+fn is_unrouted(method: &Method, target: &Target) -> bool {
+    target.kind.namespaced && target.namespace.is_none() && !matches!(*method, Method::GET | Method::HEAD)
+}
+
 async fn read_body<B>(body: B) -> Result<Bytes, Failure>
 where
     B: Body,
@@ -231,6 +249,12 @@ fn json(code: u16, object: &Value) -> Response<ApiBody> {
     let mut text = object.to_string();
     text.push('\n');
     respond(code, "application/json", ApiBody::from(Bytes::from(text)))
+}
+
+fn warn(response: &mut Response<ApiBody>, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", crate::field_error::quote(text))) {
+        response.headers_mut().append(WARNING, value);
+    }
 }
 
 fn refusal(failure: &Failure) -> Response<ApiBody> {

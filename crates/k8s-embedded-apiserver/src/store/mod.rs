@@ -15,7 +15,7 @@ pub(crate) use history::{Change, Expired};
 use history::History;
 
 /// The counter starts here, so that version 1 is long gone as on a server that has run for a while.
-const FIRST_VERSION: u64 = 100;
+const FIRST_VERSION: u64 = 100_000;
 
 /// Where an object is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Call, validate};
-use crate::body;
+use crate::body::{self, Decoded};
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
 use crate::metadata::{self, is_deleting, metadata_mut, object_mut};
+use crate::query::FieldValidation;
 use crate::source::SUFFIX_LENGTH;
 use crate::status::Failure;
 
@@ -17,14 +18,22 @@ const ATTEMPTS: usize = 8;
 
 pub(super) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let dry_run = call.query.dry_run("CreateOptions")?;
-    call.query.field_validation("CreateOptions")?;
-    let object = body::decode(&call.body, call.content_type.as_deref(), call.kind(), &state.registry)?;
-    insert(state, call, object, dry_run)
+    let validation = call.query.field_validation("CreateOptions")?;
+    let decoded = body::decode(&call.body, call.content_type.as_deref(), call.kind(), &state.registry, validation)?;
+    insert(state, call, decoded, validation, dry_run)
 }
 
 /// Stores a new object; also what a PUT does that may create.
-pub(super) fn insert(state: &mut State, call: &Call, mut object: Value, dry_run: bool) -> Result<Answer, Failure> {
+pub(super) fn insert(
+    state: &mut State,
+    call: &Call,
+    decoded: Decoded,
+    validation: FieldValidation,
+    dry_run: bool,
+) -> Result<Answer, Failure> {
     let kind = call.kind();
+    let warnings = decoded.warnings(validation);
+    let mut object = decoded.object;
     set_namespace(call, &mut object)?;
     if !matches!(metadata::version(&object), "" | "0") {
         return Err(Failure::unclassified("resourceVersion should not be set on objects to be created"));
@@ -42,7 +51,7 @@ pub(super) fn insert(state: &mut State, call: &Call, mut object: Value, dry_run:
         });
     }
     let object = if dry_run { call.view(&object) } else { call.view(&state.put(&place, object)) };
-    Ok(Answer::Object { code: 201, object })
+    Ok(Answer::Object { code: 201, object, warnings })
 }
 
 /// The namespace of the path is that of the object.

@@ -125,7 +125,7 @@ pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> 
 fn answer(state: &State, call: &Call, deletion: &Deletion) -> Answer {
     let kind = call.kind();
     match deletion {
-        Deletion::Held(object) => Answer::Object { code: 200, object: call.view(object) },
+        Deletion::Held(object) => call.object(object),
         Deletion::Gone(object) if kind.deleted == Deleted::Object => {
             let mut object = call.view(object);
             if kind.storage == "pods" && !metadata::is_deleting(&object) {
@@ -134,7 +134,7 @@ fn answer(state: &State, call: &Call, deletion: &Deletion) -> Answer {
                 metadata.insert("deletionTimestamp".into(), now.into());
                 metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
             }
-            Answer::Object { code: 200, object }
+            Answer::Object { code: 200, object, warnings: Vec::new() }
         }
         Deletion::Gone(object) => {
             let status = status::deleted(&kind.group, &kind.plural, metadata::name(object), metadata::uid(object));

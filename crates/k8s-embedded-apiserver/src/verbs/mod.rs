@@ -38,7 +38,7 @@ pub(crate) struct Call {
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// An object in the version asked for.
-    Object { code: u16, object: Value },
+    Object { code: u16, object: Value, warnings: Vec<String> },
     /// A list in the version asked for; its items carry their type.
     List(List),
     /// A `Status`, a `Scale`: nothing that has another representation.
@@ -58,12 +58,12 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// The list in the version asked for.
-    pub(crate) fn to_json(self, kind: &Kind) -> Value {
+    /// The list in the version asked for; `whole` if it is not made into a table or the like.
+    pub(crate) fn to_json(self, kind: &Kind, whole: bool) -> Value {
         let mut metadata = json!({"resourceVersion": self.version});
         if let Some(token) = self.continue_ {
             metadata["continue"] = token.into();
-        } else if kind.is_custom() {
+        } else if kind.is_custom() && whole {
             metadata["continue"] = "".into();
         }
         if let Some(remaining) = self.remaining {
@@ -104,6 +104,11 @@ impl Call {
 
     fn view(&self, stored: &Value) -> Value {
         body::to_view(stored, self.kind())
+    }
+
+    /// Answers with an object.
+    fn object(&self, stored: &Value) -> Answer {
+        Answer::Object { code: 200, object: self.view(stored), warnings: Vec::new() }
     }
 }
 

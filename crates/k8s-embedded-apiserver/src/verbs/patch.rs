@@ -14,17 +14,22 @@ use crate::status::Failure;
 pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let patch_kind = kind_of_patch(call)?;
     let dry_run = call.query.dry_run("PatchOptions")?;
-    call.query.field_validation("PatchOptions")?;
+    let validation = call.query.field_validation("PatchOptions")?;
     let place = call.place(call.name());
     let existing = state.store.at(&place).cloned().ok_or_else(|| call.not_found())?;
     let patched = patch::apply(patch_kind, &call.view(&existing), &call.body)?;
     check_type(call.kind(), &patched)?;
-    let mut object = body::to_stored(patched.clone(), call.kind()).map_err(|why| bad_result(&patched, &why))?;
+    let decoded = body::to_stored(patched.clone(), call.kind()).map_err(|why| bad_result(&patched, &why))?;
+    if let Some(why) = decoded.strict_error(validation) {
+        return Err(bad_result(&patched, &why));
+    }
+    let warnings = decoded.warnings(validation);
+    let mut object = decoded.object;
     let name = metadata::name(&object);
     update::check_name(call, name)?;
     create::set_namespace(call, &mut object)?;
     let object = update::finish(state, call, &existing, object, dry_run)?;
-    Ok(Answer::Object { code: 200, object: call.view(&object) })
+    Ok(Answer::Object { code: 200, object: call.view(&object), warnings })
 }
 
 /// Which patch the body is; strategic merge needs to know the kind, so that custom resources have none.

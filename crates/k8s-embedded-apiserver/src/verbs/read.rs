@@ -15,5 +15,5 @@ pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     }
     let place = call.place(call.name());
     let object = state.store.at(&place).ok_or_else(|| call.not_found())?;
-    Ok(Answer::Object { code: 200, object: call.view(object) })
+    Ok(call.object(object))
 }

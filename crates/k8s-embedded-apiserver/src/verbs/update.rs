@@ -13,10 +13,12 @@ use crate::status::Failure;
 
 pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let dry_run = call.query.dry_run("UpdateOptions")?;
-    call.query.field_validation("UpdateOptions")?;
+    let validation = call.query.field_validation("UpdateOptions")?;
     let kind = call.kind();
-    let mut object = body::decode(&call.body, call.content_type.as_deref(), kind, &state.registry)?;
-    let name = metadata::name(&object);
+    let mut decoded = body::decode(&call.body, call.content_type.as_deref(), kind, &state.registry, validation)?;
+    let warnings = decoded.warnings(validation);
+    let object = &mut decoded.object;
+    let name = metadata::name(object);
     if name.is_empty() {
         return Err(Failure::bad_request(format!(
             "the name of the object ({} based on URL) was undeterminable: name must be provided",
@@ -24,19 +26,19 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
         )));
     }
     check_name(call, name)?;
-    create::set_namespace(call, &mut object)?;
+    create::set_namespace(call, object)?;
     let place = call.place(call.name());
     let Some(existing) = state.store.at(&place).cloned() else {
         if kind.create_on_update && call.target.subresource.is_none() {
-            check_uid(call, &object, None)?;
-            metadata_mut(&mut object).remove("resourceVersion");
-            return create::insert(state, call, object, dry_run);
+            check_uid(call, object, None)?;
+            metadata_mut(object).remove("resourceVersion");
+            return create::insert(state, call, decoded, validation, dry_run);
         }
         return Err(call.not_found());
     };
-    check_uid(call, &object, Some(&existing))?;
-    let object = finish(state, call, &existing, object, dry_run)?;
-    Ok(Answer::Object { code: 200, object: call.view(&object) })
+    check_uid(call, object, Some(&existing))?;
+    let object = finish(state, call, &existing, decoded.object, dry_run)?;
+    Ok(Answer::Object { code: 200, object: call.view(&object), warnings })
 }
 
 pub(super) fn check_name(call: &Call, sent: &str) -> Result<(), Failure> {
