@@ -6,7 +6,7 @@ use tracing::{debug, warn};
 use crate::stats::Counters;
 use crate::{Event, PublishError};
 
-/// How a publish that failed for nobody ended.
+/// How a publish without an error ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
     Created,

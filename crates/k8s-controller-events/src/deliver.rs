@@ -1,11 +1,13 @@
 //! The requests that make an event or count a repeat.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::events::v1::{Event as ApiEvent, EventSeries};
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, core::Status};
 use serde_json::json;
+use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 use crate::PublishError;
@@ -20,18 +22,29 @@ use crate::turn::{Repeat, Turn};
 /// 64 random bits, so that a second one is next to never needed.
 const MAX_NAMES: usize = 4;
 
-/// Sends events of any kind to one cluster.
+/// Sends events to one cluster.
 pub(crate) struct Delivery<'a> {
     pub(crate) client: &'a Client,
     pub(crate) table: &'a Table,
     pub(crate) environment: &'a Environment,
+    pub(crate) timeout: Duration,
 }
 
 impl Delivery<'_> {
     /// Counts a repeat of the last event of the series, or makes a new event.
     pub(crate) async fn send(&self, draft: &Draft<'_>) -> Result<Sent, PublishError> {
+        let result = timeout(self.timeout, self.send_in_turn(draft)).await;
+        result.unwrap_or(Err(PublishError::Timeout(self.timeout)))
+    }
+
+    async fn send_in_turn(&self, draft: &Draft<'_>) -> Result<Sent, PublishError> {
+        let start = Instant::now();
         let api = Api::namespaced(self.client.clone(), draft.namespace());
         let turn = self.table.turn(&draft.key).await;
+        // The turn may come in the same moment as the end of the time, when nothing may be sent.
+        if start.elapsed() >= self.timeout {
+            return Err(PublishError::Timeout(self.timeout));
+        }
         if let Some(repeat) = turn.repeat(draft.fingerprint)
             && self.patch(&api, &turn, draft, &repeat).await?
         {

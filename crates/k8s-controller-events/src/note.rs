@@ -10,7 +10,10 @@ pub(crate) fn cut(note: &str) -> String {
     if note.len() <= MAX_NOTE_BYTES {
         return note.to_owned();
     }
-    let end = note.floor_char_boundary(MAX_NOTE_BYTES - ELLIPSIS.len());
+    let mut end = MAX_NOTE_BYTES - ELLIPSIS.len();
+    while !note.is_char_boundary(end) {
+        end -= 1;
+    }
     format!("{}{ELLIPSIS}", &note[..end])
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::jiff::Timestamp;
 use kube::{Client, Resource};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tracing::error;
 
 use crate::attempt::{Attempt, Sent};
@@ -201,10 +201,11 @@ impl EventRecorder {
             client: &self.client,
             table: &self.table,
             environment: &self.environment,
+            timeout: self.timeout,
         };
-        let sent = timeout(self.timeout, delivery.send(&draft)).await;
+        let sent = delivery.send(&draft).await;
         self.sweeper.wake(&self.table);
-        sent.unwrap_or(Err(PublishError::Timeout(self.timeout)))
+        sent
     }
 }
 

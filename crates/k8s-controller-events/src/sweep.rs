@@ -126,7 +126,7 @@ mod tests {
         settle().await;
         assert_eq!(table.lock().entries(), 4);
 
-        advance(SERIES_WINDOW - Duration::from_secs(60)).await;
+        advance(Duration::from_secs(9 * 60)).await;
         settle().await;
         assert_eq!(table.lock().entries(), 2);
 

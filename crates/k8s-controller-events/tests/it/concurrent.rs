@@ -48,7 +48,7 @@ async fn different_events_do_not_wait_for_each_other() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_answers() {
     let (server, recorder) = set_up();
-    server.script([Answer::NoAnswer]);
+    server.script([Answer::Silence]);
     let start = Instant::now();
     let error = recorder
         .publish(&config_map("web"), &event("Broke"))
@@ -120,7 +120,7 @@ async fn one_given_up_while_it_waits() {
 #[tokio::test(start_paused = true)]
 async fn one_given_up_while_its_event_is_made() {
     let (server, recorder) = set_up();
-    server.script([Answer::NoAnswer]);
+    server.script([Answer::Silence]);
     let (web, broke) = (config_map("web"), event("Broke"));
     let ((), second) = tokio::join!(
         give_up(recorder.publish(&web, &broke)),
@@ -138,7 +138,7 @@ async fn one_given_up_while_it_is_counted_keeps_its_count() {
     let (web, broke) = (config_map("web"), event("Broke"));
     recorder.publish(&web, &broke).await.unwrap();
     recorder.publish(&web, &broke).await.unwrap();
-    server.script([Answer::NoAnswer]);
+    server.script([Answer::Silence]);
     give_up(recorder.publish(&web, &broke)).await;
     recorder.publish(&web, &broke).await.unwrap();
     assert_eq!(server.counts(), [None, Some(2), Some(3), Some(4)]);

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 
-use crate::server::Server;
+use crate::server::{Sent, Server};
 use crate::{config_map, event, reference, reporter, set_up};
 
 #[tokio::test(start_paused = true)]
@@ -169,10 +169,7 @@ async fn every_event_has_a_name_of_its_own() {
             .unwrap();
     }
     let requests = server.requests();
-    let names: BTreeSet<_> = requests
-        .iter()
-        .map(|request| request.event_name())
-        .collect();
+    let names: BTreeSet<_> = requests.iter().map(Sent::event_name).collect();
     assert_eq!(names.len(), 100);
 }
 
@@ -208,13 +205,13 @@ async fn a_long_note_is_cut() {
     recorder.publish(&config_map("web"), &none).await.unwrap();
 
     let requests = server.requests();
-    let note = requests[0].body["note"].as_str().expect("a note");
+    let sent = requests[0].body["note"].as_str().expect("a note");
     assert!(
-        note.len() <= MAX_NOTE_BYTES && note.len() > MAX_NOTE_BYTES - 3,
+        sent.len() <= MAX_NOTE_BYTES && sent.len() > MAX_NOTE_BYTES - 3,
         "{}",
-        note.len()
+        sent.len()
     );
-    assert!(note.ends_with("..."));
+    assert!(sent.ends_with("..."));
     assert_eq!(requests[1].count(), Some(2));
     assert_eq!(requests[2].body.get("note"), None);
 }

@@ -6,7 +6,7 @@ use k8s_controller_events::PublishError;
 use serde_json::Value;
 
 use crate::log::Log;
-use crate::server::{Answer, already_exists, status};
+use crate::server::{Answer, Sent, already_exists, status};
 use crate::{config_map, event, set_up};
 
 #[tokio::test(start_paused = true)]
@@ -25,10 +25,7 @@ async fn a_taken_name_is_replaced() {
         .await
         .unwrap();
     let requests = server.requests();
-    let names: Vec<_> = requests
-        .iter()
-        .map(|request| request.event_name())
-        .collect();
+    let names: Vec<_> = requests.iter().map(Sent::event_name).collect();
     assert_eq!(names.len(), 4);
     assert!(names[0] != names[1] && names[1] != names[2], "{names:?}");
     assert_eq!(names[3], names[2]);
@@ -268,7 +265,7 @@ async fn nonsense_for_a_repeat() {
 async fn what_the_caller_gives_up_is_logged() {
     let log = Log::capture();
     let (server, recorder) = set_up();
-    server.script([Answer::NoAnswer]);
+    server.script([Answer::Silence]);
     let (web, broke) = (config_map("web"), event("Broke"));
     tokio::select! {
         biased;

@@ -32,7 +32,7 @@ impl Log {
 
     /// The recorder's own lines of one level.
     pub(crate) fn lines(&self, level: &str) -> Vec<String> {
-        let text = String::from_utf8(self.text.0.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(self.text.0.lock().expect("no panic").clone()).expect("text");
         text.lines()
             .filter(|line| line.trim_start().starts_with(level))
             .filter(|line| line.contains("k8s_controller_events"))
@@ -43,7 +43,7 @@ impl Log {
 
 impl io::Write for Buffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0.lock().expect("no panic").extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

@@ -1,8 +1,10 @@
 //! The recorder as its users see it, on an API server of its own kind, in paused time.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod bounds;
 mod concurrent;
 mod creating;
+mod ending;
 mod failures;
 mod log;
 mod model;

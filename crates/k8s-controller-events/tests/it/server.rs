@@ -53,7 +53,7 @@ pub(crate) enum Answer {
     /// Done; this code and body.
     Body(u16, &'static str),
     /// Done, but the answer never comes.
-    NoAnswer,
+    Silence,
     /// The usual one, so much later.
     Late(Duration),
     /// The connection breaks before the request is read.
@@ -126,7 +126,7 @@ impl Server {
                 self.handle(&sent);
                 (code, text.to_owned())
             }
-            Some(Answer::NoAnswer) => {
+            Some(Answer::Silence) => {
                 self.handle(&sent);
                 pending::<Infallible>().await;
                 unreachable!()
