@@ -1,0 +1,118 @@
+//! The demonstration: the operator on an API server inside this process, with Websites of which
+//! some are broken on purpose. None of this is needed in an operator of your own.
+
+mod cast;
+mod checks;
+mod collector;
+mod faults;
+mod report;
+mod screen;
+pub mod serve;
+mod snapshot;
+mod story;
+mod tally;
+
+use std::io::{Write, stdout};
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_embedded_apiserver::EmbeddedApiServer;
+use kube::Client;
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::Failure;
+use crate::live::{run_operator, start_logging};
+use crate::operator::WebsiteOperator;
+use crate::setup;
+use checks::Ending;
+use faults::Faults;
+use screen::Paint;
+use snapshot::Snapshot;
+use story::Stage;
+use tally::Tally;
+
+/// Where the Websites of the demonstration are.
+pub const NAMESPACE: &str = "demo";
+
+/// Retries are fast, so that the audience need not wait.
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+const LAST_RETRY: Duration = Duration::from_millis(800);
+/// How long running passes may take to end.
+const STOP_WITHIN: Duration = Duration::from_secs(2);
+
+/// Runs it on standard output. Answers whether everything came out as it should.
+pub async fn run() -> Result<bool, Failure> {
+    if std::env::var_os("RUST_LOG").is_some() {
+        start_logging()?;
+    }
+    perform(&mut stdout(), Paint::for_stdout()).await
+}
+
+async fn perform(out: &mut impl Write, paint: Paint) -> Result<bool, Failure> {
+    let server = EmbeddedApiServer::new();
+    let faults = Faults::default();
+    // The audience's own requests go past the faults.
+    let client = Client::new(server.clone(), NAMESPACE);
+    let operators_client = Client::new(faults.in_front_of(server), NAMESPACE);
+    setup::install(&client).await?;
+    setup::create_namespace(&client, NAMESPACE).await?;
+    quiet_planned_panics();
+
+    let tally = Arc::new(Tally::default());
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(run_operator(
+        operators_client,
+        WebsiteOperator::new(FIRST_RETRY, LAST_RETRY),
+        vec![tally.clone()],
+        stop.clone().cancelled_owned(),
+        STOP_WITHIN,
+    ));
+    let collecting = tokio::spawn(collector::run(client.clone()));
+
+    let restless = Stage::new(client.clone(), faults, tally.clone())
+        .play()
+        .await;
+    stop.cancel();
+    let abandoned = running.await.map_err(Failure::Panicked)?;
+    collecting.abort();
+    let ending = Ending {
+        restless: restless?,
+        abandoned,
+    };
+
+    let end = Snapshot::take(&client)
+        .await
+        .map_err(Failure::when("read the outcome"))?;
+    report::print(out, &end, &tally, paint)
+        .and_then(|()| checks::print(out, &end, &tally, &ending, paint))
+        .map_err(Failure::io("write to standard output"))
+}
+
+/// Keeps the panics that the demonstration makes on purpose from being printed.
+fn quiet_planned_panics() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let text = panic.payload().downcast_ref::<String>();
+        if text.is_none_or(|text| text != story::PANIC) {
+            print(panic);
+        }
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn everything_comes_out_as_it_should() {
+        let mut shown = Vec::new();
+        let right = perform(&mut shown, Paint::default()).await.unwrap();
+        let shown = String::from_utf8(shown).unwrap();
+        assert!(right, "{shown}");
+        let too_wide: Vec<_> = shown
+            .lines()
+            .filter(|line| line.chars().count() > screen::WIDTH)
+            .collect();
+        assert!(too_wide.is_empty(), "{too_wide:#?}");
+    }
+}

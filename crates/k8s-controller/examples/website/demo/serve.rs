@@ -1,0 +1,72 @@
+//! `--serve`: the operator on an API server inside this process that kubectl can use, too.
+
+use std::io::{Write, stdout};
+
+use k8s_embedded_apiserver::{EmbeddedApiServer, http};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::collector;
+use crate::failure::Failure;
+use crate::live::{run_until_signal, start_logging};
+use crate::website::Website;
+use crate::{manifests, setup};
+
+/// Runs until Ctrl-C or SIGTERM, with some Websites to look at.
+pub async fn run() -> Result<bool, Failure> {
+    start_logging()?;
+    let server = EmbeddedApiServer::new();
+    let client = Client::new(server.clone(), "default");
+    setup::install(&client).await?;
+    let sites: Api<Website> = Api::default_namespaced(client.clone());
+    for site in manifests::samples() {
+        let created = sites.create(&PostParams::default(), &site).await;
+        created.map_err(Failure::when("create the sample Websites"))?;
+    }
+
+    let listening = Failure::io("listen on 127.0.0.1");
+    let listener = TcpListener::bind(("127.0.0.1", 0))
+        .await
+        .map_err(listening)?;
+    let address = listener
+        .local_addr()
+        .map_err(Failure::io("listen on 127.0.0.1"))?;
+    // The folder is removed when it is dropped.
+    let folder = tempfile::tempdir().map_err(Failure::io("make a folder for the kubeconfig"))?;
+    let path = folder.path().join("kubeconfig");
+    let writing = Failure::io(format!("write {}", path.display()));
+    std::fs::write(&path, http::kubeconfig(address)).map_err(writing)?;
+    let path = path.display();
+    write!(
+        stdout(),
+        "An API server with the operator is ready. In another terminal:
+
+    export KUBECONFIG={path}
+    kubectl get websites
+    kubectl get events --watch
+    kubectl patch website below-zero --type merge -p '{{\"spec\":{{\"replicas\":1}}}}'
+    kubectl delete website bakery
+
+Ctrl-C ends both.
+"
+    )
+    .map_err(Failure::io("write to standard output"))?;
+
+    let stop = CancellationToken::new();
+    let front = tokio::spawn(http::serve(
+        server,
+        listener,
+        stop.clone().cancelled_owned(),
+    ));
+    let collecting = tokio::spawn(collector::run(client.clone()));
+    let ended = run_until_signal(client).await;
+    stop.cancel();
+    collecting.abort();
+    front
+        .await
+        .map_err(Failure::Panicked)?
+        .map_err(Failure::io("serve on 127.0.0.1"))?;
+    ended
+}
