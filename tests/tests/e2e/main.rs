@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         }
         failures {
             stale_replace_is_a_conflict,
+            conflicts_about_another_object,
             panic_in_apply,
             panic_in_cleanup,
             recreated_object_starts_at_zero,
@@ -72,6 +73,9 @@ fn main() -> ExitCode {
             panicking_observer_takes_nothing_down,
             default_names,
             all_namespaces,
+            ways_to_list,
+            short_watches_miss_nothing,
+            leaving_the_selector,
             status_updates_settle,
         }
         stopping {

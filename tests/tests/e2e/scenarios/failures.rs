@@ -7,11 +7,13 @@ use std::time::Duration;
 use http::Method;
 use k8s_controller::error::TerminalError;
 use k8s_controller::{Outcome, Phase};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tracing::Level;
 
+use crate::harness::cluster::named;
 use crate::harness::script::RETRY;
 use crate::harness::{AppError, Cluster, Fault, Records, Script, Widget, Without};
 
@@ -100,6 +102,106 @@ pub(crate) async fn stale_replace_is_a_conflict(cluster: Cluster) {
         })
         .await;
     assert_eq!(failure.consecutive, 0, "a conflict does not count");
+}
+
+/// A conflict about another object, so that no change of this one asks for the next pass: it is
+/// retried at once all the same, and however many there are, they do not count as failures.
+pub(crate) async fn conflicts_about_another_object(cluster: Cluster) {
+    const CONFLICTS: usize = 3;
+    let records = Records::default();
+    let (client, faults) = cluster.faulty();
+    let shared: Api<ConfigMap> = cluster.api();
+    shared
+        .create(&PostParams::default(), &named("shared"))
+        .await
+        .unwrap();
+    let intruder = shared.clone();
+    let intrude = move || {
+        let intruder = intruder.clone();
+        async move {
+            let shared = intruder.get("shared").await.unwrap();
+            let version = json!({"data": {"after": shared.metadata.resource_version}});
+            let patch = Patch::Merge(version);
+            intruder
+                .patch("shared", &PatchParams::default(), &patch)
+                .await
+                .unwrap();
+        }
+    };
+    faults.inject(
+        CONFLICTS,
+        |sent| sent.is(&Method::PUT, "/configmaps/shared"),
+        Fault::before(intrude),
+    );
+    let namespace = cluster.namespace().to_owned();
+    let script = Script::<Widget, Without>::new()
+        .retry(Duration::from_secs(600))
+        .apply(move |client, widget| {
+            let shared: Api<ConfigMap> = Api::namespaced(client, &namespace);
+            async move {
+                let mut map = shared.get("shared").await?;
+                map.data
+                    .get_or_insert_default()
+                    .insert(widget.name_any(), "was here".into());
+                shared
+                    .replace("shared", &PostParams::default(), &map)
+                    .await?;
+                Err("told to fail".into())
+            }
+        });
+    cluster.run(
+        cluster
+            .controller(client, &script)
+            .with_observer(records.observer()),
+    );
+    cluster.create_widget("w").await;
+    cluster
+        .eventually("the failure after the conflicts", async || {
+            match script.failures().len() {
+                0 => Err("none".into()),
+                _ => Ok(()),
+            }
+        })
+        .await;
+    assert_eq!(faults.left(), 0);
+    let passes = records.of("w");
+    assert_eq!(passes.len(), CONFLICTS + 1, "{passes:?}");
+    let took = passes[CONFLICTS].at - passes[0].at;
+    assert!(
+        took < Duration::from_secs(2),
+        "{CONFLICTS} conflicts and their retries: {took:?}"
+    );
+    assert_eq!(
+        script.failures()[0].consecutive,
+        0,
+        "conflicts do not count"
+    );
+    assert!(!script.failures()[0].conflict);
+    let (told, loud) = (
+        cluster.logs().at(Level::INFO),
+        cluster.logs().at(Level::ERROR),
+    );
+    let conflicts = told
+        .iter()
+        .filter(|line| line.field("class") == Some("conflict"))
+        .count();
+    assert_eq!(
+        (conflicts, loud.len()),
+        (CONFLICTS, 1),
+        "{}",
+        cluster.logs().tail(20)
+    );
+    let data = cluster
+        .api::<ConfigMap>()
+        .get("shared")
+        .await
+        .unwrap()
+        .data
+        .unwrap();
+    assert!(
+        data.contains_key("w") && data.contains_key("after"),
+        "{data:?}"
+    );
 }
 
 /// One object's panic is its own failed pass.
@@ -379,8 +481,7 @@ pub(crate) async fn retry_after_is_honoured(cluster: Cluster) {
     let script = Script::<Widget, Without>::new()
         .retry(None)
         .apply(move |client, widget| {
-            let maps: Api<k8s_openapi::api::core::v1::ConfigMap> =
-                Api::namespaced(client, &namespace);
+            let maps: Api<ConfigMap> = Api::namespaced(client, &namespace);
             async move {
                 maps.get_opt(&widget.name_any()).await?;
                 Ok(None)

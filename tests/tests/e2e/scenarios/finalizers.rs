@@ -57,6 +57,27 @@ async fn until_finalizers(cluster: &Cluster, name: &str, expected: &[&str]) {
         .await;
 }
 
+async fn until_applied(cluster: &Cluster, script: &Script<Widget, Mine>) {
+    cluster
+        .eventually("an apply", async || {
+            script
+                .calls(Phase::Apply)
+                .first()
+                .map(drop)
+                .ok_or_else(|| "none".into())
+        })
+        .await;
+}
+
+async fn set_finalizers(cluster: &Cluster, name: &str, finalizers: &[&str]) {
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
+    cluster
+        .widgets()
+        .patch(name, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+}
+
 pub(crate) async fn added_then_cleanup_waits_twice_then_gone(cluster: Cluster) {
     let records = Records::default();
     let script = Script::<Widget, Mine>::new().cleanup(waiting(2, Duration::from_millis(300)));
@@ -284,8 +305,11 @@ pub(crate) async fn concurrent_writer_while_adding(cluster: Cluster) {
     cluster.gone(&cluster.widgets(), "w").await;
 }
 
-/// Another writer removes its own entry, so that ours moves, between our read and our patch.
+/// Another writer removes its own entry between our read and our patch, so that ours moves and
+/// a third one's takes its place.
 pub(crate) async fn concurrent_writer_while_removing(cluster: Cluster) {
+    const FIRST: &str = "e2e.example.com/first";
+    const LAST: &str = "e2e.example.com/last";
     let records = Records::default();
     let (client, faults) = cluster.faulty();
     let script = Script::<Widget, Mine>::new().retry(NEVER);
@@ -296,30 +320,15 @@ pub(crate) async fn concurrent_writer_while_removing(cluster: Cluster) {
     );
     cluster
         .create_widget_with("w", |widget| {
-            widget.metadata.finalizers = Some(vec!["e2e.example.com/first".into()])
+            widget.metadata.finalizers = Some(vec![FIRST.into(), MINE.into(), LAST.into()]);
         })
         .await;
-    until_finalizers(&cluster, "w", &["e2e.example.com/first", MINE]).await;
-    cluster
-        .eventually("an apply", async || {
-            script
-                .calls(Phase::Apply)
-                .first()
-                .map(drop)
-                .ok_or_else(|| "none".into())
-        })
-        .await;
+    until_applied(&cluster, &script).await;
 
-    let writer = cluster.widgets();
+    let writer = cluster.clone();
     let intrude = move || {
         let writer = writer.clone();
-        async move {
-            let patch = Patch::Merge(json!({"metadata": {"finalizers": [MINE]}}));
-            writer
-                .patch("w", &PatchParams::default(), &patch)
-                .await
-                .unwrap();
-        }
+        async move { set_finalizers(&writer, "w", &[MINE, LAST]).await }
     };
     faults.inject(
         1,
@@ -327,9 +336,10 @@ pub(crate) async fn concurrent_writer_while_removing(cluster: Cluster) {
         Fault::before(intrude),
     );
     cluster.delete_widget("w").await;
-    cluster.gone(&cluster.widgets(), "w").await;
+    until_finalizers(&cluster, "w", &[LAST]).await;
     assert_eq!(faults.left(), 0, "the conflict was provoked");
-    cluster.pass(Duration::from_millis(500)).await;
+    set_finalizers(&cluster, "w", &[]).await;
+    cluster.gone(&cluster.widgets(), "w").await;
     let cleanups = script.calls(Phase::Cleanup);
     assert_eq!(
         cleanups.len(),

@@ -391,6 +391,160 @@ pub(crate) async fn all_namespaces(cluster: Cluster) {
     );
 }
 
+/// However the first list is asked for, all objects are seen, and so are later changes.
+pub(crate) async fn ways_to_list(cluster: Cluster) {
+    const OBJECTS: usize = 25;
+    for index in 0..OBJECTS {
+        cluster.create_widget(&format!("w{index}")).await;
+    }
+    let ways = [
+        ("small pages", watcher::Config::default().page_size(7)),
+        (
+            "pages that just fit",
+            watcher::Config::default().page_size(5),
+        ),
+        ("any version", watcher::Config::default().any_semantic()),
+        ("a stream", watcher::Config::default().streaming_lists()),
+        (
+            "no bookmarks",
+            watcher::Config::default().disable_bookmarks(),
+        ),
+    ];
+    for (round, (way, config)) in ways.into_iter().enumerate() {
+        let (client, faults) = cluster.faulty();
+        let script = Script::<Widget, Without>::new();
+        let running = cluster.run(Controller::namespaced(
+            client,
+            script.clone(),
+            cluster.namespace(),
+            config,
+        ));
+        let seen = async |expected: usize| {
+            cluster
+                .eventually(&format!("{way}: {expected} objects"), async || {
+                    let names: BTreeSet<_> = script
+                        .calls(Phase::Apply)
+                        .into_iter()
+                        .map(|call| call.name)
+                        .collect();
+                    if names.len() == expected {
+                        Ok(())
+                    } else {
+                        Err(format!("{names:?}"))
+                    }
+                })
+                .await;
+        };
+        seen(OBJECTS + round).await;
+        cluster.create_widget(&format!("late-{round}")).await;
+        seen(OBJECTS + round + 1).await;
+        if way == "small pages" {
+            let pages = faults.sent(|sent| sent.is_list("widgets"));
+            assert_eq!(pages.len(), OBJECTS.div_ceil(7), "{pages:?}");
+        }
+        running.kill().await;
+        assert!(
+            cluster.logs().at(Level::WARN).is_empty(),
+            "{way}: {}",
+            cluster.logs().tail(20)
+        );
+    }
+}
+
+/// Watches that end every second, as the client asks: the next goes on where the last ended.
+pub(crate) async fn short_watches_miss_nothing(cluster: Cluster) {
+    let (client, faults) = cluster.faulty();
+    let script = Script::<Widget, Without>::new();
+    let config = watcher::Config::default().timeout(1);
+    cluster.run(Controller::namespaced(
+        client,
+        script.clone(),
+        cluster.namespace(),
+        config,
+    ));
+    cluster.create_widget("w").await;
+    const CHANGES: usize = 12;
+    for change in 0..CHANGES {
+        cluster.pass(Duration::from_millis(250)).await;
+        cluster.set_text("w", &change.to_string()).await;
+        cluster.create_widget(&format!("w{change}")).await;
+    }
+    cluster
+        .eventually("all objects", async || {
+            let names: BTreeSet<_> = script
+                .calls(Phase::Apply)
+                .into_iter()
+                .map(|call| call.name)
+                .collect();
+            if names.len() == CHANGES + 1 {
+                Ok(())
+            } else {
+                Err(format!("{names:?}"))
+            }
+        })
+        .await;
+    let watches = faults.sent(|sent| sent.is_watch()).len();
+    assert!((3..=6).contains(&watches), "{watches} watches in 3 s");
+    assert_eq!(
+        faults.sent(|sent| sent.is_list("widgets")).len(),
+        1,
+        "no new list"
+    );
+    assert!(
+        cluster.logs().at(Level::WARN).is_empty(),
+        "{}",
+        cluster.logs().tail(20)
+    );
+}
+
+/// An object that no longer has the label is no longer worked on, though it failed.
+pub(crate) async fn leaving_the_selector(cluster: Cluster) {
+    let script = Script::<Widget, Without>::new().apply(|_, _| async { Err("always".into()) });
+    let config = watcher::Config::default().labels("e2e=in");
+    cluster.run(Controller::namespaced(
+        cluster.client(),
+        script.clone(),
+        cluster.namespace(),
+        config,
+    ));
+    cluster
+        .create_widget_with("w", |widget| {
+            widget.labels_mut().insert("e2e".into(), "in".into());
+        })
+        .await;
+    let label = async |value: &str| {
+        let patch = Patch::Merge(json!({"metadata": {"labels": {"e2e": value}}}));
+        cluster
+            .widgets()
+            .patch("w", &PatchParams::default(), &patch)
+            .await
+            .unwrap();
+    };
+    let failures = async |expected: usize| {
+        cluster
+            .eventually(&format!("{expected} failures"), async || {
+                match script.failures().len() {
+                    enough if enough >= expected => Ok(()),
+                    few => Err(format!("{few}")),
+                }
+            })
+            .await;
+    };
+    failures(3).await;
+    label("out").await;
+    cluster.pass(Duration::from_secs(1)).await;
+    let before = script.failures().len();
+    cluster.pass(Duration::from_secs(1)).await;
+    assert_eq!(script.failures().len(), before, "goes on");
+    label("in").await;
+    failures(before + 1).await;
+    assert_eq!(
+        script.failures()[before].consecutive,
+        0,
+        "forgotten meanwhile"
+    );
+}
+
 /// The status a controller writes wakes it once and not for ever.
 pub(crate) async fn status_updates_settle(cluster: Cluster) {
     let namespace = cluster.namespace().to_owned();
