@@ -152,7 +152,11 @@ impl Rendering {
             Some(Value::Array(items)) => items,
             _ => Vec::new(),
         };
-        let metadata = list.get("metadata").cloned().unwrap_or_else(|| json!({}));
+        let mut metadata = list.get("metadata").cloned().unwrap_or_else(|| json!({}));
+        if let Some(map) = metadata.as_object_mut() {
+            // A list of custom resources has an empty one.
+            map.retain(|key, value| key != "continue" || *value != "");
+        }
         if let Representation::Table(version) = self.representation {
             return Ok(self.table(version, metadata, &items, true, now));
         }

@@ -31,7 +31,8 @@ pub(crate) fn custom_resource_definition(object: &Value, old: Option<&Value>) ->
     scope(spec, &mut errors);
     versions(spec, &mut errors);
     spec_names(spec, &mut errors);
-    stored_versions(object, spec, &mut errors);
+    stored_versions(object, spec, old.is_none(), &mut errors);
+    conversion(spec, &mut errors);
     if let Some(old) = old {
         kept(old, spec, &mut errors);
     }
@@ -333,7 +334,66 @@ fn spec_names(spec: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn stored_versions(object: &Value, spec: &Value, errors: &mut Vec<FieldError>) {
+fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
+    if spec.get("preserveUnknownFields") == Some(&Value::Bool(true)) {
+        errors.push(FieldError::invalid(
+            "spec.preserveUnknownFields",
+            true,
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
+        ));
+    }
+    let set = |pointer: &str| spec.pointer(pointer).is_some_and(|value| !value.is_null());
+    let (client, review) = (
+        "/conversion/webhook/clientConfig",
+        "/conversion/webhook/conversionReviewVersions",
+    );
+    match text(spec, "/conversion/strategy") {
+        "" => {}
+        "None" => {
+            for (pointer, field) in [
+                (client, "webhookClientConfig"),
+                (review, "conversionReviewVersions"),
+            ] {
+                if set(pointer) {
+                    errors.push(FieldError::forbidden(
+                        format!("spec.conversion.{field}"),
+                        "should not be set when strategy is not set to Webhook",
+                    ));
+                }
+            }
+        }
+        "Webhook" => {
+            if !set(client) {
+                errors.push(FieldError::required(
+                    "spec.conversion.webhookClientConfig",
+                    "required when strategy is set to Webhook",
+                ));
+            }
+            let url = text(spec, "/conversion/webhook/clientConfig/url");
+            if !url.is_empty() && !url.starts_with("https://") {
+                let scheme = url.split(':').next().unwrap_or_default();
+                errors.push(FieldError::invalid(
+                    "spec.conversion.webhookClientConfig.url",
+                    scheme,
+                    "'https' is the only allowed URL scheme; desired format: https://host[/path]",
+                ));
+            }
+            if list(spec, review).is_empty() {
+                errors.push(FieldError::required(
+                    "spec.conversion.conversionReviewVersions",
+                    "",
+                ));
+            }
+        }
+        other => errors.push(FieldError::not_supported(
+            "spec.conversion.strategy",
+            other,
+            &["None", "Webhook"],
+        )),
+    }
+}
+
+fn stored_versions(object: &Value, spec: &Value, is_new: bool, errors: &mut Vec<FieldError>) {
     let path = "status.storedVersions";
     let stored = list(object, "/status/storedVersions");
     if stored.is_empty() {

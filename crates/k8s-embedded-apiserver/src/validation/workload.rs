@@ -36,15 +36,12 @@ pub(crate) fn deployment(object: &Value, old: Option<&Value>) -> Vec<FieldError>
         }
     };
     not_negative("replicas", &mut errors);
-    let selector = spec.get("selector").filter(|selector| !selector.is_null());
-    match selector {
-        None => errors.push(FieldError::required("spec.selector", "")),
-        Some(selector) if is_empty_selector(selector) => errors.push(FieldError::invalid(
-            "spec.selector",
-            selector.clone(),
-            "empty selector is invalid for deployment",
-        )),
-        Some(_) => {}
+    // A selector that was left out reads as an empty one.
+    let selector = spec
+        .get("selector")
+        .filter(|selector| !is_empty_selector(selector));
+    if selector.is_none() {
+        errors.push(FieldError::required("spec.selector", ""));
     }
     let template = spec.get("template").unwrap_or(&empty);
     template_of(selector, template, &mut errors);
