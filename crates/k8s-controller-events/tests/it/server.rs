@@ -4,7 +4,8 @@
 //! times without six fraction digits. It checks nothing else; what a server demands of an event is
 //! written down in the tests of validation.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -149,11 +150,12 @@ impl Server {
             "POST" => {
                 check_time(&sent.body["eventTime"]);
                 let key = format!("{}/{name}", sent.path);
-                if events.contains_key(&key) {
-                    already_exists(name)
-                } else {
-                    events.insert(key, sent.body.clone());
-                    json!({ "code": 201, "body": sent.body })
+                match events.entry(key) {
+                    Entry::Occupied(_) => already_exists(name),
+                    Entry::Vacant(place) => {
+                        place.insert(sent.body.clone());
+                        json!({ "code": 201, "body": sent.body })
+                    }
                 }
             }
             "PATCH" => {
