@@ -61,6 +61,11 @@ pub(crate) fn read(bytes: &[u8], content_type: Option<&str>, kind: &str) -> Resu
         }),
         "application/yaml" | "text/yaml" => serde_saphyr::from_slice(bytes)
             .map_err(|error| Failure::bad_request(format!("error converting YAML to JSON: {error}"))),
+        "application/vnd.kubernetes.protobuf" => {
+            let mut failure = Failure::unsupported_media_type(ACCEPTED);
+            failure.message = format!("protobuf is not read by this server - {}", failure.message);
+            Err(failure)
+        }
         _ => Err(Failure::unsupported_media_type(ACCEPTED)),
     }
 }

@@ -153,7 +153,8 @@ fn core_kinds() -> Vec<Kind> {
             .short(&["no"])
             .cluster()
             .with_status()
-            .fields(FieldRules::Listed(NODE_FIELDS)),
+            .fields(FieldRules::Listed(NODE_FIELDS))
+            .defaults(defaults::node),
         Kind::row(("", "v1", "Event"), "events", "event", times::event::<core::Event>)
             .short(&["ev"])
             .created_by_put()

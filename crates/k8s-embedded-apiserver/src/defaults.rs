@@ -252,17 +252,24 @@ pub(crate) fn custom_resource_definition(object: &mut Value) {
 }
 
 pub(crate) fn new_custom_resource_definition(object: &mut Value) {
-    let stored = object
-        .pointer("/spec/versions")
-        .and_then(Value::as_array)
+    let status = json!({"acceptedNames": {"kind": "", "plural": ""}, "conditions": null, "storedVersions": null});
+    object_mut(object).insert("status".into(), status);
+    stored_versions(object);
+}
+
+/// The version that objects are stored in is one that they may be found in from now on.
+pub(crate) fn stored_versions(definition: &mut Value) {
+    let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+    let storage = versions
         .into_iter()
         .flatten()
         .find(|version| version.get("storage") == Some(&Value::Bool(true)))
         .and_then(|version| version.get("name").cloned());
-    let status = json!({
-        "acceptedNames": {"kind": "", "plural": ""},
-        "conditions": null,
-        "storedVersions": stored.map(|name| vec![name]),
-    });
-    object_mut(object).insert("status".into(), status);
+    let Some(storage) = storage else { return };
+    let stored = entry_mut(object_mut(definition), "status").entry("storedVersions").or_insert(Value::Null);
+    match stored {
+        Value::Array(list) if list.contains(&storage) => {}
+        Value::Array(list) => list.push(storage),
+        other => *other = json!([storage]),
+    }
 }

@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::definitions;
-use crate::kinds::Kind;
 use crate::metadata::{self, entry_mut, finalizers, is_deleting, metadata_mut, object_mut, set_finalizers};
 use crate::registry::Registry;
 use crate::source::Source;
@@ -17,6 +17,12 @@ use crate::store::{self, Place, Store};
 
 /// Collection of the namespaces.
 pub(crate) const NAMESPACES: &str = "namespaces";
+
+/// Collection of the events.
+const EVENTS: &str = "events";
+
+/// How long an event is kept after its last write, as on a real server.
+const EVENT_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
@@ -29,6 +35,15 @@ pub(crate) struct State {
     pub(crate) source: Source,
     pub(crate) garbage_collection: bool,
     tasks: VecDeque<Task>,
+    /// When events expire, by the write that set the time; a later write of the event voids the entry.
+    expiries: VecDeque<Expiry>,
+}
+
+#[derive(Debug)]
+struct Expiry {
+    at: Timestamp,
+    place: Place,
+    version: String,
 }
 
 /// What to do with the dependents of a deleted object.
@@ -51,7 +66,8 @@ pub(crate) enum Deletion {
 #[derive(Debug)]
 enum Task {
     OwnerGone(String),
-    CheckOwners(Place),
+    /// The uid is that of an owner that is known to be gone.
+    CheckOwners(Place, Option<String>),
     Foreground(Place),
     Orphan(Place),
     NamespaceContent(String),
@@ -76,7 +92,7 @@ impl State {
         for kind in registry.kinds() {
             store.open(&kind.storage);
         }
-        Self { store, registry, source, garbage_collection, tasks: VecDeque::new() }
+        Self { store, registry, source, garbage_collection, tasks: VecDeque::new(), expiries: VecDeque::new() }
     }
 
     pub(crate) fn namespace(&self, name: &str) -> Option<&Arc<Value>> {
@@ -90,7 +106,7 @@ impl State {
         if self.garbage_collection {
             let owners = |object: &Value| object.pointer("/metadata/ownerReferences").cloned();
             if owners(&stored).is_some() && before.as_deref().and_then(owners) != owners(&stored) {
-                self.tasks.push_back(Task::CheckOwners(place.clone()));
+                self.tasks.push_back(Task::CheckOwners(place.clone(), None));
             }
             if let Some(before) = before {
                 self.recheck_owners(&before);
@@ -100,7 +116,27 @@ impl State {
         if place.storage == definitions::STORAGE {
             self.tasks.push_back(Task::AcceptNames(place.key.to_string()));
         }
+        if place.storage == EVENTS {
+            let at = self.source.now().saturating_add(EVENT_LIFETIME).unwrap_or(Timestamp::MAX);
+            self.expiries.push_back(Expiry {
+                at,
+                place: place.clone(),
+                version: metadata::version(&stored).to_owned(),
+            });
+        }
         stored
+    }
+
+    /// Removes the events whose time has come. Nothing runs by itself, so this is done before each request.
+    pub(crate) fn expire(&mut self) {
+        let now = self.source.now();
+        while self.expiries.front().is_some_and(|expiry| expiry.at <= now) {
+            let Some(expiry) = self.expiries.pop_front() else { return };
+            if self.store.at(&expiry.place).is_some_and(|event| metadata::version(event) == expiry.version) {
+                self.remove(&expiry.place);
+            }
+        }
+        self.settle();
     }
 
     /// Removes an object and notes what follows.
@@ -157,7 +193,7 @@ impl State {
         if place.storage == definitions::STORAGE {
             return Some(self.delete_definition(place, &existing));
         }
-        let wanted = finalizers_for(&existing, propagation, place.storage != "events");
+        let wanted = finalizers_for(&existing, propagation, place.storage != EVENTS);
         if wanted.is_empty() {
             return self.remove(place).map(Deletion::Gone);
         }
@@ -175,7 +211,7 @@ impl State {
     pub(crate) fn would_hold(existing: &Value, place: &Place, propagation: Option<Propagation>) -> bool {
         place.storage == NAMESPACES
             || place.storage == definitions::STORAGE
-            || !finalizers_for(existing, propagation, place.storage != "events").is_empty()
+            || !finalizers_for(existing, propagation, place.storage != EVENTS).is_empty()
     }
 
     /// Sets what tells that an object is going away.
@@ -247,10 +283,10 @@ impl State {
             match task {
                 Task::OwnerGone(uid) => {
                     for place in self.store.dependents(&uid) {
-                        self.tasks.push_back(Task::CheckOwners(place));
+                        self.tasks.push_back(Task::CheckOwners(place, Some(uid.clone())));
                     }
                 }
-                Task::CheckOwners(place) => self.check_owners(&place),
+                Task::CheckOwners(place, gone) => self.check_owners(&place, gone.as_deref()),
                 Task::Foreground(place) => self.foreground(&place),
                 Task::Orphan(place) => self.orphan(&place),
                 Task::NamespaceContent(name) => self.namespace_content(&name),
@@ -281,13 +317,16 @@ impl State {
     }
 
     /// Deletes an object whose owners are all gone; of several owners, those that are gone are taken out.
-    fn check_owners(&mut self, place: &Place) {
+    fn check_owners(&mut self, place: &Place, gone: Option<&str>) {
         let Some(object) = self.store.at(place).cloned() else { return };
         let owners = metadata::owners(&object);
         if owners.is_empty() || is_deleting(&object) {
             return;
         }
-        let states: Vec<Ownership> = owners.iter().map(|owner| self.ownership(&object, owner)).collect();
+        let state = |owner: &metadata::Owner| {
+            if gone == Some(&owner.uid) { Ownership::Absent } else { self.ownership(&object, owner) }
+        };
+        let states: Vec<Ownership> = owners.iter().map(state).collect();
         if states.iter().all(|state| *state == Ownership::Solid) {
             return;
         }
@@ -323,7 +362,7 @@ impl State {
             if metadata::owners(object).iter().any(|owner| owner.uid == uid && owner.blocks) {
                 blocked = true;
                 if !is_deleting(object) {
-                    self.tasks.push_back(Task::CheckOwners(dependent));
+                    self.tasks.push_back(Task::CheckOwners(dependent, None));
                 }
             }
         }
@@ -435,11 +474,6 @@ impl State {
         for other in self.siblings(name, metadata::text(definition, "/spec/group")) {
             self.tasks.push_back(Task::AcceptNames(metadata::name(&other).to_owned()));
         }
-    }
-
-    /// The kind that a collection's objects are of.
-    pub(crate) fn kind_of(&self, place: &Place) -> Option<Arc<Kind>> {
-        self.registry.by_storage(&place.storage)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The kinds that are served: the built-in ones, and those of the CustomResourceDefinitions.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -16,7 +15,6 @@ pub(crate) struct Registry {
     /// By the name of the definition, one entry per served version.
     custom: BTreeMap<String, Vec<Arc<Kind>>>,
     by_path: BTreeMap<String, Arc<Kind>>,
-    builtin_groups: BTreeSet<Cow<'static, str>>,
 }
 
 fn path(group: &str, version: &str, plural: &str) -> String {
@@ -27,7 +25,6 @@ impl Registry {
     pub(crate) fn new() -> Self {
         let builtin: Vec<Arc<Kind>> = builtin().into_iter().map(Arc::new).collect();
         let mut registry = Self {
-            builtin_groups: builtin.iter().map(|kind| kind.group.clone()).collect(),
             builtin,
             custom: BTreeMap::new(),
             by_path: BTreeMap::new(),
@@ -55,23 +52,14 @@ impl Registry {
         self.kinds().find(|found| found.group == group && found.kind == kind).cloned()
     }
 
-    /// One kind that is kept in a collection.
-    pub(crate) fn by_storage(&self, storage: &str) -> Option<Arc<Kind>> {
-        self.kinds().find(|kind| kind.storage == storage).cloned()
-    }
-
     /// Every kind: the built-in ones first.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.builtin.iter().chain(self.custom.values().flatten())
     }
 
     /// Whether an unknown resource of the group and version is answered as a JSON `Status`.
-    pub(crate) fn is_builtin_group(&self, group: &str, version: &str) -> bool {
+    pub(crate) fn is_builtin(&self, group: &str, version: &str) -> bool {
         self.builtin.iter().any(|kind| kind.group == group && kind.version == version)
-    }
-
-    pub(crate) fn knows_builtin_group(&self, group: &str) -> bool {
-        self.builtin_groups.contains(group)
     }
 
     /// Serves what a definition says; replaces what it said before.

@@ -95,12 +95,14 @@ fn has_subresource(kind: &Kind, subresource: &str) -> bool {
     match subresource {
         "status" => kind.status,
         "scale" => kind.scale.is_some(),
+        "finalize" => kind.storage == crate::lifecycle::NAMESPACES,
         _ => false,
     }
 }
 
 fn unknown(group: &str, version: &str, registry: &Registry) -> Route {
-    if registry.is_builtin_group(group, version) || registry.knows_builtin_group(group) && group.is_empty() {
+    // Of the core group every version is answered like this.
+    if group.is_empty() || registry.is_builtin(group, version) {
         Route::Refused(Failure::no_such_resource())
     } else {
         Route::PlainNotFound

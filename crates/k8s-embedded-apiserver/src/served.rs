@@ -49,6 +49,9 @@ fn subresources(kind: &Kind) -> Vec<ApiSubresource> {
         verbs: SUBRESOURCE_VERBS.to_vec(),
     };
     let mut all = Vec::new();
+    if kind.storage == NAMESPACES {
+        all.push(ApiSubresource { verbs: vec!["update"], ..one("finalize", "", "", &kind.kind) });
+    }
     if kind.status {
         all.push(one("status", "", "", &kind.kind));
     }

@@ -166,12 +166,12 @@ impl EmbeddedApiServer {
             });
             let Ok(Answer::NotYet(wanted)) = answer else { return answer };
             let deadline = *left.get_or_insert_with(|| tokio::time::Instant::now() + VERSION_PATIENCE);
-            let woken = match &mut changed {
+            let in_time = match &mut changed {
                 Some(changed) => tokio::time::timeout_at(deadline, changed.changed()).await.is_ok_and(|got| got.is_ok()),
                 None => false,
             };
-            if !woken {
-                let current = self.shared.with(|state| state.store.version());
+            let current = self.shared.with(|state| state.store.version());
+            if !in_time && current < wanted {
                 return Err(Failure::version_too_large(wanted, current));
             }
         }

@@ -115,14 +115,11 @@ fn prepare(state: &mut State, kind: &Kind, object: &mut Value) {
 fn name_it(state: &mut State, call: &Call, object: &mut Value) -> crate::store::Place {
     let prefix = metadata::text(object, "/metadata/generateName").to_owned();
     if metadata::name(object).is_empty() && !prefix.is_empty() {
-        let longest = MAX_GENERATED - SUFFIX_LENGTH;
-        let cut = prefix.char_indices().map(|(at, _)| at).find(|at| *at > longest).map_or(prefix.as_str(), |_| {
-            let mut end = longest;
-            while !prefix.is_char_boundary(end) {
-                end -= 1;
-            }
-            &prefix[..end]
-        });
+        let mut end = prefix.len().min(MAX_GENERATED - SUFFIX_LENGTH);
+        while !prefix.is_char_boundary(end) {
+            end -= 1;
+        }
+        let cut = &prefix[..end];
         let mut name = String::new();
         for _ in 0..ATTEMPTS {
             name = format!("{cut}{}", state.source.suffix());

@@ -6,7 +6,7 @@ use super::{Answer, Call, list};
 use crate::body;
 use crate::field_error::FieldError;
 use crate::kinds::Deleted;
-use crate::lifecycle::{Deletion, Propagation, State};
+use crate::lifecycle::{Deletion, NAMESPACES, Propagation, State};
 use crate::metadata;
 use crate::status::{self, Failure};
 
@@ -105,8 +105,16 @@ fn read_body(call: &Call) -> Result<Value, Failure> {
     Ok(options)
 }
 
+/// Namespaces that are always there.
+const IMMORTAL: &[&str] = &["default", "kube-system", "kube-public"];
+
 pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let options = DeleteOptions::read(call)?;
+    let kind = call.kind();
+    if kind.storage == NAMESPACES && IMMORTAL.contains(&call.name()) {
+        let why = "this namespace may not be deleted";
+        return Err(Failure::forbidden(&kind.group, &kind.plural, call.name(), why));
+    }
     let place = call.place(call.name());
     let existing = state.store.at(&place).cloned().ok_or_else(|| call.not_found())?;
     options.check(call, &existing)?;

@@ -114,6 +114,7 @@ impl Call {
 
 /// Does what the request asks for, and all that follows from it.
 pub(crate) fn handle(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    state.expire();
     let answer = dispatch(state, call);
     state.settle();
     answer
@@ -126,6 +127,7 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         ("GET" | "HEAD", true, Some("scale")) => scale::get(state, call),
         ("PUT", true, Some("scale")) => scale::replace(state, call),
         ("PATCH", true, Some("scale")) => scale::patch(state, call),
+        ("GET" | "HEAD", true, Some("finalize")) => Err(Failure::method_not_allowed()),
         ("GET" | "HEAD", _, _) if target.watch || (subresource.is_none() && call.query.is_set("watch")) => {
             list::watch(state, call)
         }
@@ -133,6 +135,7 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         ("GET" | "HEAD", false, _) => list::list(state, call),
         ("POST", false, None) => create::create(state, call),
         ("PUT", true, _) => update::replace(state, call),
+        (_, true, Some("finalize")) => Err(Failure::method_not_allowed()),
         ("PATCH", true, _) => patch::patch(state, call),
         ("DELETE", true, None) => delete::delete(state, call),
         ("DELETE", false, None) if call.kind().storage != crate::lifecycle::NAMESPACES => {

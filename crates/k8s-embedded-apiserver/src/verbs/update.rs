@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 use super::{Answer, Call, create, validate};
 use crate::body;
+use crate::defaults;
+use crate::definitions;
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
-use crate::metadata::{self, copy_key, metadata_mut, object_mut};
+use crate::metadata::{self, copy_key, entry_mut, metadata_mut, object_mut};
 use crate::status::Failure;
 
 pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
@@ -102,14 +104,20 @@ pub(super) fn finish(
     let kind = call.kind();
     check_version(call, existing, metadata::version(&new))?;
     keep_system_fields(&mut new, existing);
-    if call.target.subresource.as_deref() == Some("status") {
+    let subresource = call.target.subresource.as_deref();
+    if subresource == Some("status") {
         new = with_status_of(kind, existing, &new);
+    } else if subresource == Some("finalize") {
+        new = with_spec_finalizers_of(existing, &new);
     } else if kind.status {
         copy_key(existing, object_mut(&mut new), "status");
         // What hangs on the spec of a namespace and on the status of a definition is the server's alone.
         if kind.storage == crate::lifecycle::NAMESPACES {
             copy_key(existing, object_mut(&mut new), "spec");
         }
+    }
+    if kind.storage == definitions::STORAGE {
+        defaults::stored_versions(&mut new);
     }
     if raises_generation(kind, existing, &new) {
         let generation = existing.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
@@ -141,7 +149,7 @@ fn with_status_of(kind: &Kind, existing: &Value, new: &Value) -> Value {
     let mut object = existing.clone();
     let map = object_mut(&mut object);
     copy_key(new, map, "status");
-    if kind.is_custom() {
+    if kind.is_custom() || kind.storage == definitions::STORAGE {
         return object;
     }
     copy_key(new, map, "metadata");
@@ -149,6 +157,14 @@ fn with_status_of(kind: &Kind, existing: &Value, new: &Value) -> Value {
         let old = existing.get("metadata").cloned().unwrap_or_default();
         copy_key(&old, metadata_mut(&mut object), "labels");
     }
+    object
+}
+
+/// A write of a namespace's `/finalize` changes the finalizers of its spec.
+fn with_spec_finalizers_of(existing: &Value, new: &Value) -> Value {
+    let mut object = existing.clone();
+    let spec = new.get("spec").cloned().unwrap_or_default();
+    copy_key(&spec, entry_mut(object_mut(&mut object), "spec"), "finalizers");
     object
 }
 
