@@ -85,7 +85,9 @@ pub fn classify(error: &(dyn StdError + 'static)) -> ErrorClass {
     if is_conflict(error) {
         return ErrorClass::Conflict;
     }
-    links(error).find_map(class_of_link).unwrap_or(ErrorClass::Other)
+    links(error)
+        .find_map(class_of_link)
+        .unwrap_or(ErrorClass::Other)
 }
 
 /// How long the API server asked to wait before the next request, if it did.

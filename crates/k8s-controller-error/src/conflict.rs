@@ -29,7 +29,9 @@ pub fn is_conflict(error: &(dyn StdError + 'static)) -> bool {
 /// [`is_conflict`] does not count this in.
 #[must_use]
 pub fn is_failed_patch_test(error: &(dyn StdError + 'static)) -> bool {
-    links(error).filter_map(as_status).any(is_failed_test_status)
+    links(error)
+        .filter_map(as_status)
+        .any(is_failed_test_status)
 }
 
 pub(crate) fn is_conflict_status(status: &Status) -> bool {

@@ -109,7 +109,9 @@ pub struct Panic {
 impl Panic {
     /// A panic with this text.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self {
+            message: message.into(),
+        }
     }
 
     /// The panic whose payload [`std::panic::catch_unwind`] returned.

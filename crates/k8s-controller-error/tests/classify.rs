@@ -1,4 +1,5 @@
 //! Conflicts and classes, on the answers of a real server.
+#![allow(clippy::unwrap_used)] // Also in the helpers of tests.
 
 mod answers;
 
@@ -41,18 +42,42 @@ fn apply(error: Own) -> ControllerError {
 #[test]
 fn what_a_conflict_is() {
     let cases = [
-        ("409 of the user's", Error::ControllerError(Own::Kube(conflict())), true),
-        ("409 of the user's, transparent", apply(Own::Transparent(conflict())), true),
+        (
+            "409 of the user's",
+            Error::ControllerError(Own::Kube(conflict())),
+            true,
+        ),
+        (
+            "409 of the user's, transparent",
+            apply(Own::Transparent(conflict())),
+            true,
+        ),
         ("409 of the finalizer", add(conflict()), true),
         ("failed test, adding", add(failed_test()), true),
         ("failed test, removing", remove(failed_test()), true),
-        ("failed test of the user's", apply(Own::Kube(failed_test())), false),
-        ("failed test of the user's, no finalizer", Error::ControllerError(Own::Kube(failed_test())), false),
+        (
+            "failed test of the user's",
+            apply(Own::Kube(failed_test())),
+            false,
+        ),
+        (
+            "failed test of the user's, no finalizer",
+            Error::ControllerError(Own::Kube(failed_test())),
+            false,
+        ),
         ("validation, adding", add(invalid()), false),
         ("validation, removing", remove(invalid()), false),
-        ("already exists", Error::ControllerError(Own::Kube(already_exists())), false),
+        (
+            "already exists",
+            Error::ControllerError(Own::Kube(already_exists())),
+            false,
+        ),
         ("not found", remove(not_found()), false),
-        ("conflict in a terminal error", apply(Own::Terminal(TerminalError::new(conflict()))), true),
+        (
+            "conflict in a terminal error",
+            apply(Own::Terminal(TerminalError::new(conflict()))),
+            true,
+        ),
     ];
     for (name, error, expected) in cases {
         assert_eq!(error.is_conflict(), expected, "{name}");
@@ -74,32 +99,79 @@ fn the_free_functions_know_no_finalizer() {
 
 #[test]
 fn classes_of_answers() {
-    let throttled = |seconds: u64| ErrorClass::Throttled { retry_after: Some(Duration::from_secs(seconds)) };
+    let throttled = |seconds: u64| ErrorClass::Throttled {
+        retry_after: Some(Duration::from_secs(seconds)),
+    };
     let cases = [
         (conflict(), ErrorClass::Conflict),
         (not_found(), ErrorClass::NotFound),
         (unreadable(404, "404 page not found"), ErrorClass::NotFound),
-        (status(401, "Unauthorized", "Unauthorized", json!({})), ErrorClass::Forbidden),
-        (status(403, "Forbidden", "no", json!({})), ErrorClass::Forbidden),
+        (
+            status(401, "Unauthorized", "Unauthorized", json!({})),
+            ErrorClass::Forbidden,
+        ),
+        (
+            status(403, "Forbidden", "no", json!({})),
+            ErrorClass::Forbidden,
+        ),
         (invalid(), ErrorClass::Invalid),
         (failed_test(), ErrorClass::Invalid),
-        (status(400, "BadRequest", "no", json!({})), ErrorClass::Invalid),
-        (status(413, "RequestEntityTooLarge", "limit is 3145728", json!({})), ErrorClass::Invalid),
-        (status(429, "TooManyRequests", "", json!({"retryAfterSeconds": 7})), throttled(7)),
-        (status(429, "TooManyRequests", "", json!({})), ErrorClass::Throttled { retry_after: None }),
-        (status(503, "ServiceUnavailable", "", json!({"retryAfterSeconds": 1})), throttled(1)),
-        (status(503, "ServiceUnavailable", "", json!({})), ErrorClass::Transient),
-        (status(500, "InternalError", "", json!({})), ErrorClass::Transient),
-        (status(500, "ServerTimeout", "", json!({"retryAfterSeconds": 1})), ErrorClass::TimedOut),
-        (status(504, "Timeout", "", json!({"retryAfterSeconds": 1})), ErrorClass::TimedOut),
-        (status(410, "Expired", "too old", json!({})), ErrorClass::Transient),
+        (
+            status(400, "BadRequest", "no", json!({})),
+            ErrorClass::Invalid,
+        ),
+        (
+            status(413, "RequestEntityTooLarge", "limit is 3145728", json!({})),
+            ErrorClass::Invalid,
+        ),
+        (
+            status(429, "TooManyRequests", "", json!({"retryAfterSeconds": 7})),
+            throttled(7),
+        ),
+        (
+            status(429, "TooManyRequests", "", json!({})),
+            ErrorClass::Throttled { retry_after: None },
+        ),
+        (
+            status(
+                503,
+                "ServiceUnavailable",
+                "",
+                json!({"retryAfterSeconds": 1}),
+            ),
+            throttled(1),
+        ),
+        (
+            status(503, "ServiceUnavailable", "", json!({})),
+            ErrorClass::Transient,
+        ),
+        (
+            status(500, "InternalError", "", json!({})),
+            ErrorClass::Transient,
+        ),
+        (
+            status(500, "ServerTimeout", "", json!({"retryAfterSeconds": 1})),
+            ErrorClass::TimedOut,
+        ),
+        (
+            status(504, "Timeout", "", json!({"retryAfterSeconds": 1})),
+            ErrorClass::TimedOut,
+        ),
+        (
+            status(410, "Expired", "too old", json!({})),
+            ErrorClass::Transient,
+        ),
         (unreadable(502, "<html>"), ErrorClass::Transient),
         (already_exists(), ErrorClass::Other),
     ];
     for (error, class) in cases {
         assert_eq!(classify(&error), class, "{error}");
         let error = Error::ControllerError(Own::Transparent(error));
-        assert_eq!(error.classify(), class, "behind a transparent error: {error}");
+        assert_eq!(
+            error.classify(),
+            class,
+            "behind a transparent error: {error}"
+        );
     }
 }
 
@@ -108,17 +180,42 @@ async fn classes_of_other_errors() {
     let io = |kind| io::Error::new(kind, "x");
     let service = |error: io::Error| kube::Error::Service(Box::new(error));
     let nonsense = serde_json::from_str::<u8>("<html>").unwrap_err();
-    let elapsed = tokio::time::timeout(Duration::ZERO, std::future::pending::<()>()).await.unwrap_err();
+    let elapsed = tokio::time::timeout(Duration::ZERO, std::future::pending::<()>())
+        .await
+        .unwrap_err();
     let cases: [(Box<dyn StdError>, ErrorClass); 9] = [
-        (Box::new(service(io(io::ErrorKind::ConnectionRefused))), ErrorClass::Transient),
-        (Box::new(service(io(io::ErrorKind::TimedOut))), ErrorClass::TimedOut),
-        (Box::new(kube::Error::Service("no route".into())), ErrorClass::Transient),
-        (Box::new(Own::Transparent(service(io(io::ErrorKind::BrokenPipe)))), ErrorClass::Transient),
-        (Box::new(kube::Error::SerdeError(nonsense)), ErrorClass::Transient),
+        (
+            Box::new(service(io(io::ErrorKind::ConnectionRefused))),
+            ErrorClass::Transient,
+        ),
+        (
+            Box::new(service(io(io::ErrorKind::TimedOut))),
+            ErrorClass::TimedOut,
+        ),
+        (
+            Box::new(kube::Error::Service("no route".into())),
+            ErrorClass::Transient,
+        ),
+        (
+            Box::new(Own::Transparent(service(io(io::ErrorKind::BrokenPipe)))),
+            ErrorClass::Transient,
+        ),
+        (
+            Box::new(kube::Error::SerdeError(nonsense)),
+            ErrorClass::Transient,
+        ),
         (Box::new(elapsed), ErrorClass::TimedOut),
-        (Box::new(Error::<Own>::Panicked(Panic::new("x"))), ErrorClass::Panicked),
+        (
+            Box::new(Error::<Own>::Panicked(Panic::new("x"))),
+            ErrorClass::Panicked,
+        ),
         (Box::new(io(io::ErrorKind::NotFound)), ErrorClass::Other),
-        (Box::new(Error::<Own>::MissingMetadata { field: "metadata.uid" }), ErrorClass::Other),
+        (
+            Box::new(Error::<Own>::MissingMetadata {
+                field: "metadata.uid",
+            }),
+            ErrorClass::Other,
+        ),
     ];
     for (error, class) in cases {
         assert_eq!(classify(error.as_ref()), class, "{error:?}");
@@ -128,8 +225,14 @@ async fn classes_of_other_errors() {
 #[test]
 fn delays_are_found_and_zero_is_none() {
     let asked = |seconds: u64| status(429, "", "", json!({"retryAfterSeconds": seconds}));
-    assert_eq!(retry_after(&Own::Transparent(asked(30))), Some(Duration::from_secs(30)));
-    assert_eq!(Error::ControllerError(Own::Kube(asked(30))).retry_after(), Some(Duration::from_secs(30)));
+    assert_eq!(
+        retry_after(&Own::Transparent(asked(30))),
+        Some(Duration::from_secs(30))
+    );
+    assert_eq!(
+        Error::ControllerError(Own::Kube(asked(30))).retry_after(),
+        Some(Duration::from_secs(30))
+    );
     assert_eq!(retry_after(&asked(0)), None);
     assert_eq!(retry_after(&not_found()), None);
 }
@@ -142,9 +245,16 @@ fn a_terminal_error_is_found_at_any_depth() {
     assert!(apply(Own::from(terminal())).is_terminal());
     assert!(!apply(Own::from(conflict())).is_terminal());
     // What is in it still counts.
-    assert_eq!(classify(&TerminalError::new(not_found())), ErrorClass::NotFound);
+    assert_eq!(
+        classify(&TerminalError::new(not_found())),
+        ErrorClass::NotFound
+    );
     assert_eq!(terminal().get_ref().to_string(), "no such color");
-    assert!(TerminalError::new(not_found()).into_inner().is::<kube::Error>());
+    assert!(
+        TerminalError::new(not_found())
+            .into_inner()
+            .is::<kube::Error>()
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! `display_chain` says everything once.
+#![allow(clippy::unwrap_used)] // Also in the helpers of tests.
 
 mod answers;
 
@@ -41,15 +42,28 @@ fn an_answer_is_said_once_and_readable() {
         (Box::new(Own::Silent(not_found())), prefixed.clone()),
         (Box::new(Own::Quoting(not_found())), prefixed.clone()),
         (Box::new(Own::Transparent(not_found())), answer.to_owned()),
-        (Box::new(Own::Boxed(Box::new(not_found()))), prefixed.clone()),
-        (Box::new(Own::Shared(Arc::new(not_found()))), prefixed.clone()),
-        (Box::new(Own::Nested(Box::new(Own::Quoting(not_found())))), format!("outer: {prefixed}")),
         (
-            Box::new(Error::FinalizerError(finalizer::Error::ApplyFailed(Own::Quoting(not_found())))),
+            Box::new(Own::Boxed(Box::new(not_found()))),
+            prefixed.clone(),
+        ),
+        (
+            Box::new(Own::Shared(Arc::new(not_found()))),
+            prefixed.clone(),
+        ),
+        (
+            Box::new(Own::Nested(Box::new(Own::Quoting(not_found())))),
+            format!("outer: {prefixed}"),
+        ),
+        (
+            Box::new(Error::FinalizerError(finalizer::Error::ApplyFailed(
+                Own::Quoting(not_found()),
+            ))),
             format!("failed to apply object: {prefixed}"),
         ),
         (
-            Box::new(Error::<Own>::FinalizerError(finalizer::Error::AddFinalizer(not_found()))),
+            Box::new(Error::<Own>::FinalizerError(
+                finalizer::Error::AddFinalizer(not_found()),
+            )),
             format!("failed to add finalizer: {answer}"),
         ),
     ];
@@ -61,8 +75,14 @@ fn an_answer_is_said_once_and_readable() {
 #[test]
 fn parts_that_an_answer_lacks_leave_no_trace() {
     assert_eq!(chain(&status(500, "", "boom", json!({}))), "ApiError: boom");
-    assert_eq!(chain(&status(500, "InternalError", "", json!({}))), "ApiError: InternalError");
-    assert_eq!(chain(&status(502, "", "", json!({}))), "ApiError: HTTP status 502");
+    assert_eq!(
+        chain(&status(500, "InternalError", "", json!({}))),
+        "ApiError: InternalError"
+    );
+    assert_eq!(
+        chain(&status(502, "", "", json!({}))),
+        "ApiError: HTTP status 502"
+    );
     assert_eq!(
         chain(&unreadable(502, "<html>Bad Gateway</html>\n")),
         "ApiError: <html>Bad Gateway</html>: Failed to parse error data"
@@ -75,12 +95,23 @@ fn own_errors_print_as_their_source() {
     assert_eq!(Error::ControllerError(io()).to_string(), "disk on fire");
     assert_eq!(Error::ControllerError(io()).display_chain(), "disk on fire");
     let finalizer = finalizer::Error::CleanupFailed(io());
-    assert_eq!(Error::FinalizerError(finalizer).to_string(), "failed to clean up object: disk on fire");
-    assert_eq!(Error::<Own>::Panicked(Panic::new("ouch")).display_chain(), "panicked: ouch");
-    let missing = Error::<Own>::MissingMetadata { field: "metadata.uid" };
+    assert_eq!(
+        Error::FinalizerError(finalizer).to_string(),
+        "failed to clean up object: disk on fire"
+    );
+    assert_eq!(
+        Error::<Own>::Panicked(Panic::new("ouch")).display_chain(),
+        "panicked: ouch"
+    );
+    let missing = Error::<Own>::MissingMetadata {
+        field: "metadata.uid",
+    };
     assert!(missing.display_chain().contains("metadata.uid"));
     let name = Error::<Own>::InvalidFinalizerName { name: "a b".into() };
-    assert!(name.display_chain().contains("\"a b\": expected a qualified name"));
+    assert!(
+        name.display_chain()
+            .contains("\"a b\": expected a qualified name")
+    );
 }
 
 #[test]

@@ -66,7 +66,9 @@ impl Observers {
 
 impl fmt::Debug for Observers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observers").field("len", &self.iter().count()).finish()
+        f.debug_struct("Observers")
+            .field("len", &self.iter().count())
+            .finish()
     }
 }
 

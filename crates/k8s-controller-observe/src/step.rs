@@ -32,7 +32,13 @@ pub struct Step {
 impl Step {
     /// Starts the clock.
     pub fn start(observers: Observers, subject: Arc<Subject>, name: &'static str) -> Self {
-        Self { observers, subject, name, started: Instant::now(), finished: false }
+        Self {
+            observers,
+            subject,
+            name,
+            started: Instant::now(),
+            finished: false,
+        }
     }
 
     /// Stops the clock and tells the observers.
@@ -48,7 +54,9 @@ impl Step {
 
     fn report(&mut self, outcome: Outcome) {
         self.finished = true;
-        let record = self.subject.step_finished(self.name, outcome, self.started.elapsed());
+        let record = self
+            .subject
+            .step_finished(self.name, outcome, self.started.elapsed());
         self.observers.step_finished(&record);
     }
 }

@@ -1,4 +1,5 @@
 //! Outcomes, phases, steps and observers, through the public interface.
+#![allow(clippy::unwrap_used)] // Also in the helpers of tests.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,18 +21,32 @@ impl Notes {
 
 impl ReconcileObserver for Notes {
     fn reconciled(&self, record: &ReconcileRecord<'_>) {
-        let ReconcileRecord { controller, kind, name, phase, outcome, .. } = record;
+        let ReconcileRecord {
+            controller,
+            kind,
+            name,
+            phase,
+            outcome,
+            ..
+        } = record;
         let namespace = record.namespace.unwrap_or("-");
         let millis = record.duration.as_millis();
-        self.0
-            .lock()
-            .unwrap()
-            .push(format!("{controller} {kind} {namespace}/{name} {phase} {outcome} {millis}"));
+        self.0.lock().unwrap().push(format!(
+            "{controller} {kind} {namespace}/{name} {phase} {outcome} {millis}"
+        ));
     }
 
     fn step_finished(&self, record: &StepRecord<'_>) {
-        let StepRecord { step, outcome, duration, .. } = record;
-        self.0.lock().unwrap().push(format!("{step} {outcome} {}", duration.as_millis()));
+        let StepRecord {
+            step,
+            outcome,
+            duration,
+            ..
+        } = record;
+        self.0
+            .lock()
+            .unwrap()
+            .push(format!("{step} {outcome} {}", duration.as_millis()));
     }
 }
 
@@ -59,14 +74,22 @@ fn subject() -> Arc<Subject> {
 
 #[test]
 fn names_are_lower_case() {
-    let outcomes =
-        [Outcome::Completed, Outcome::Waiting, Outcome::Skipped, Outcome::Failed, Outcome::Abandoned];
+    let outcomes = [
+        Outcome::Completed,
+        Outcome::Waiting,
+        Outcome::Skipped,
+        Outcome::Failed,
+        Outcome::Abandoned,
+    ];
     assert_eq!(
         outcomes.map(|outcome| outcome.to_string()),
         ["completed", "waiting", "skipped", "failed", "abandoned"]
     );
     let phases = [Phase::Init, Phase::Apply, Phase::Cleanup, Phase::Delete];
-    assert_eq!(phases.map(|phase| phase.to_string()), ["init", "apply", "cleanup", "delete"]);
+    assert_eq!(
+        phases.map(|phase| phase.to_string()),
+        ["init", "apply", "cleanup", "delete"]
+    );
     assert_eq!(format!("[{:>9}]", Phase::Init), "[     init]");
 }
 
@@ -98,15 +121,22 @@ async fn steps_are_timed_and_told_once() {
     drop(start("dropped"));
     assert_eq!(
         notes.take(),
-        ["fetch skipped 30", "write waiting 0", "check failed 0", "dropped abandoned 0"]
+        [
+            "fetch skipped 30",
+            "write waiting 0",
+            "check failed 0",
+            "dropped abandoned 0"
+        ]
     );
 }
 
 #[test]
 fn one_that_panics_does_not_keep_others_from_hearing() {
     let notes = Arc::new(Notes::default());
-    let observers =
-        Observers::default().with(Arc::new(Silent)).with(Arc::new(Panicking)).with(notes.clone());
+    let observers = Observers::default()
+        .with(Arc::new(Silent))
+        .with(Arc::new(Panicking))
+        .with(notes.clone());
     let subject = subject();
     observers.reconciled(&subject.reconciled(
         Phase::Apply,
@@ -114,13 +144,18 @@ fn one_that_panics_does_not_keep_others_from_hearing() {
         Duration::from_millis(5),
     ));
     observers.step_finished(&subject.step_finished("s", Outcome::Failed, Duration::ZERO));
-    assert_eq!(notes.take(), ["c ConfigMap -/a apply completed 5", "s failed 0"]);
+    assert_eq!(
+        notes.take(),
+        ["c ConfigMap -/a apply completed 5", "s failed 0"]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_step_dropped_by_a_panic_is_abandoned_also_if_the_observer_panics_too() {
     let notes = Arc::new(Notes::default());
-    let observers = Observers::default().with(Arc::new(Panicking)).with(notes.clone());
+    let observers = Observers::default()
+        .with(Arc::new(Panicking))
+        .with(notes.clone());
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let _step = Step::start(observers.clone(), subject(), "s");
         panic!("user");

@@ -30,7 +30,11 @@ pub(crate) fn after_failures(failures: u32) -> Duration {
 /// was sent away comes back at the same moment.
 pub(crate) fn at_least(backoff: Duration, retry_after: Duration) -> Duration {
     let asked = retry_after.min(MAX_RETRY_AFTER);
-    if asked < backoff { backoff } else { asked.mul_f64(between(1.0, 1.1)) }
+    if asked < backoff {
+        backoff
+    } else {
+        asked.mul_f64(between(1.0, 1.1))
+    }
 }
 
 /// The wait after a conflict that followed `conflicts` others.
@@ -45,12 +49,23 @@ mod tests {
 
     #[test]
     fn failures_double_up_to_256_seconds() {
-        let cases = [(0, 2), (1, 4), (2, 8), (6, 128), (7, 256), (8, 256), (u32::MAX, 256)];
+        let cases = [
+            (0, 2),
+            (1, 4),
+            (2, 8),
+            (6, 128),
+            (7, 256),
+            (8, 256),
+            (u32::MAX, 256),
+        ];
         for (failures, seconds) in cases {
             let longest = Duration::from_secs(seconds);
             for _ in 0..100 {
                 let wait = after_failures(failures);
-                assert!(wait >= longest / 2 && wait <= longest, "{failures}: {wait:?}");
+                assert!(
+                    wait >= longest / 2 && wait <= longest,
+                    "{failures}: {wait:?}"
+                );
             }
         }
     }
@@ -60,7 +75,10 @@ mod tests {
         for (conflicts, millis) in [(0, 20), (1, 40), (8, 5120), (u32::MAX, 5120)] {
             let longest = Duration::from_millis(millis);
             let wait = after_conflicts(conflicts);
-            assert!(wait >= longest / 2 && wait <= longest, "{conflicts}: {wait:?}");
+            assert!(
+                wait >= longest / 2 && wait <= longest,
+                "{conflicts}: {wait:?}"
+            );
         }
     }
 

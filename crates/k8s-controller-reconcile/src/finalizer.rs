@@ -54,7 +54,10 @@ where
 /// Fails if the object was made anew, is being deleted (no finalizer may be added then), or has
 /// other finalizers than we saw, among which could be ours.
 fn addition<K: Resource>(object: &K, ours: &str) -> Patch {
-    let mut patch = vec![same_object(object), test(["metadata", "deletionTimestamp"], Value::Null)];
+    let mut patch = vec![
+        same_object(object),
+        test(["metadata", "deletionTimestamp"], Value::Null),
+    ];
     let list = ["metadata", "finalizers"];
     if object.finalizers().is_empty() {
         patch.push(test(list, Value::Null));
@@ -88,11 +91,17 @@ fn same_object<K: Resource>(object: &K) -> PatchOperation {
 }
 
 fn test<const N: usize>(path: [&str; N], value: Value) -> PatchOperation {
-    PatchOperation::Test(TestOperation { path: PointerBuf::from_tokens(path), value })
+    PatchOperation::Test(TestOperation {
+        path: PointerBuf::from_tokens(path),
+        value,
+    })
 }
 
 fn add_value<const N: usize>(path: [&str; N], value: Value) -> PatchOperation {
-    PatchOperation::Add(AddOperation { path: PointerBuf::from_tokens(path), value })
+    PatchOperation::Add(AddOperation {
+        path: PointerBuf::from_tokens(path),
+        value,
+    })
 }
 
 /// Whether an API server would take this for a finalizer: a qualified name.
@@ -109,7 +118,9 @@ fn is_simple_name(name: &str) -> bool {
     bytes.len() <= 63
         && ends_well(bytes.first())
         && ends_well(bytes.last())
-        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
 fn is_subdomain(domain: &str) -> bool {

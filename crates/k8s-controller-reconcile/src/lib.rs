@@ -68,6 +68,14 @@ mod tracker;
 mod unwind;
 mod watch;
 
+#[cfg(test)]
+extern crate self as k8s_controller_reconcile;
+#[cfg(test)]
+mod memory_tests;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
 pub use context::Context;
 pub use controller::{Controller, DEFAULT_CONCURRENCY};
 pub use k8s_controller_error::Error;

@@ -38,7 +38,12 @@ impl TraceMetadata {
         observers: Observers,
         events: Option<(Arc<EventRecorder>, ObjectReference)>,
     ) -> Self {
-        Self { subject, observers, events, ..Self::default() }
+        Self {
+            subject,
+            observers,
+            events,
+            ..Self::default()
+        }
     }
 
     /// Adds to the `metadata` field of the span, which is a JSON object of all annotations. The

@@ -25,7 +25,7 @@ use crate::metadata::{TraceMetadata, publish};
 use crate::report::Report;
 use crate::running::Turn;
 use crate::shared::Shared;
-use crate::tracker::Cleanup;
+use crate::tracker::{Cleanup, key_of};
 use crate::unwind::{catch, catch_async};
 
 /// Runs a pass and returns what the scheduler is to do. Errors were dealt with.
@@ -41,26 +41,21 @@ where
     <Ctx::Resource as Resource>::DynamicType: Eq + Clone + Hash + Default + Debug + Unpin,
 {
     let pass = Pass {
-        uid: uid_of(&*object),
-        events: shared.recorder.as_ref().map(|_| object.object_ref(&shared.dyntype)),
+        key: key_of(&*object),
+        events: shared
+            .recorder
+            .as_ref()
+            .map(|_| object.object_ref(&shared.dyntype)),
         shared: &shared,
     };
     let randomness = shared.randomness.clone();
     let action = randomness.during(pass.run(Arc::clone(&object))).await;
     // Somebody wanted the object while it was taken.
-    Ok(if turn.end() { Action::requeue(Duration::ZERO) } else { action })
-}
-
-/// What identifies the object; of one without a uid, which fails at once, its path.
-fn uid_of<K: Resource>(object: &K) -> Cow<'_, str> {
-    let meta = object.meta();
-    match meta.uid.as_deref() {
-        Some(uid) if !uid.is_empty() => Cow::Borrowed(uid),
-        _ => {
-            let part = |part: &Option<String>| part.clone().unwrap_or_default();
-            Cow::Owned(format!("{}/{}", part(&meta.namespace), part(&meta.name)))
-        }
-    }
+    Ok(if turn.end() {
+        Action::requeue(Duration::ZERO)
+    } else {
+        action
+    })
 }
 
 struct Pass<'a, Ctx>
@@ -70,7 +65,8 @@ where
     <Ctx::Resource as Resource>::DynamicType: Eq + Hash,
 {
     shared: &'a Shared<Ctx>,
-    uid: Cow<'a, str>,
+    /// What the tracker knows the object by.
+    key: Cow<'a, str>,
     /// Where events about the object go, if there is a recorder.
     events: Option<ObjectReference>,
 }
@@ -85,7 +81,10 @@ struct Done {
 
 impl Done {
     fn until_change() -> Self {
-        Self { returned: None, next: Action::await_change() }
+        Self {
+            returned: None,
+            next: Action::await_change(),
+        }
     }
 }
 
@@ -122,7 +121,7 @@ where
                 return Err(error);
             }
         };
-        let entry = self.shared.memory.tracker.entry(&self.uid);
+        let entry = self.shared.memory.tracker.entry(&self.key);
         if entry.stale && !self.refresh(&api, object).await {
             report.set_phase(Phase::Delete);
             return Ok(Done::until_change());
@@ -137,7 +136,8 @@ where
             (Phase::Init, Some(ours)) => self.init(&api, object, ours).await,
             (Phase::Apply, _) => self.apply(object, &mut report.metadata).await,
             (Phase::Cleanup, Some(ours)) => {
-                self.cleanup(&api, object, ours, entry.cleanup, &mut report.metadata).await
+                self.cleanup(&api, object, ours, entry.cleanup, &mut report.metadata)
+                    .await
             }
             _ => Ok(Done::until_change()),
         }
@@ -166,7 +166,9 @@ where
         ours: &str,
     ) -> Result<Done, Error<Ctx::Error>> {
         if !finalizer::is_valid_name(ours) {
-            return Err(Error::InvalidFinalizerName { name: ours.to_owned() });
+            return Err(Error::InvalidFinalizerName {
+                name: ours.to_owned(),
+            });
         }
         finalizer::add(api, object, ours)
             .await
@@ -211,15 +213,18 @@ where
                 .await
                 .map_err(Error::Panicked)?
                 .map_err(|error| Error::FinalizerError(FinalizerError::CleanupFailed(error)))?;
-            if let Some(next) = returned.clone().filter(|next| *next != Action::await_change()) {
+            if let Some(next) = returned
+                .clone()
+                .filter(|next| *next != Action::await_change())
+            {
                 return Ok(Done { returned, next });
             }
-            tracker.set_cleanup(&self.uid, Cleanup::Completed);
+            tracker.set_cleanup(&self.key, Cleanup::Completed);
         }
         finalizer::remove(api, object, ours)
             .await
             .map_err(|error| Error::FinalizerError(FinalizerError::RemoveFinalizer(error)))?;
-        tracker.set_cleanup(&self.uid, Cleanup::Released);
+        tracker.set_cleanup(&self.key, Cleanup::Released);
         Ok(Done::until_change())
     }
 
@@ -239,24 +244,29 @@ where
             // The error ends here: it may not be kept across the publishing.
             Err(error) => span.in_scope(|| self.failed(&error, report, &object)),
         };
-        if self.shared.memory.tracker.is_known(&self.uid) && !self.shared.is_stored(&object) {
-            self.shared.memory.tracker.release(&self.uid);
+        if self.shared.memory.tracker.is_known(&self.key) && !self.shared.is_stored(&object) {
+            self.shared.memory.tracker.release(&self.key);
         }
         if let (Some(recorder), Some(reference), Some(event)) =
             (&self.shared.recorder, &self.events, event)
         {
-            publish(recorder, reference, Scope::Failure, &event).instrument(span).await;
+            publish(recorder, reference, Scope::Failure, &event)
+                .instrument(span)
+                .await;
         }
         action
     }
 
     fn succeeded(&self, done: &Done, report: Report) {
-        self.shared.memory.tracker.succeeded(&self.uid);
+        self.shared.memory.tracker.succeeded(&self.key);
         if let (Some(recorder), Some(reference)) = (&self.shared.recorder, &self.events) {
             recorder.forget_scope(reference, Scope::Failure);
         }
         let returned = Ok::<_, Infallible>(done.returned.clone());
-        let outcome = report.metadata.outcome().unwrap_or_else(|| Outcome::of_result(&returned));
+        let outcome = report
+            .metadata
+            .outcome()
+            .unwrap_or_else(|| Outcome::of_result(&returned));
         report.succeed(outcome);
     }
 
@@ -282,9 +292,9 @@ where
     fn retry(&self, error: &Error<Ctx::Error>, object: &Arc<Ctx::Resource>) -> Action {
         let tracker = &self.shared.memory.tracker;
         if error.is_conflict() && !error.is_terminal() {
-            return Action::requeue(backoff::after_conflicts(tracker.conflicted(&self.uid)));
+            return Action::requeue(backoff::after_conflicts(tracker.conflicted(&self.key)));
         }
-        let before = tracker.failed(&self.uid);
+        let before = tracker.failed(&self.key);
         let context = Arc::clone(&self.shared.context);
         catch(|| context.error_action(Arc::clone(object), error, before)).unwrap_or_else(|panic| {
             log_panic(&panic, "error_action");
@@ -294,5 +304,9 @@ where
 }
 
 fn log_panic(panic: &Panic, method: &str) {
-    tracing::error!(panic = panic.message(), method, "a method of the context panicked");
+    tracing::error!(
+        panic = panic.message(),
+        method,
+        "a method of the context panicked"
+    );
 }

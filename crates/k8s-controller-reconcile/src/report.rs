@@ -41,7 +41,15 @@ impl Report {
             metadata = Empty,
         );
         let started = Instant::now();
-        Self { metadata, span, phase, subject, observers, started, ended: false }
+        Self {
+            metadata,
+            span,
+            phase,
+            subject,
+            observers,
+            started,
+            ended: false,
+        }
     }
 
     /// Settles what the pass does.
@@ -76,14 +84,18 @@ impl Report {
         self.ended = true;
         let duration = self.started.elapsed();
         self.span.record("outcome", outcome.as_str());
-        self.span.record("success", !matches!(outcome, Outcome::Failed | Outcome::Abandoned));
+        self.span.record(
+            "success",
+            !matches!(outcome, Outcome::Failed | Outcome::Abandoned),
+        );
         self.span.record("duration_seconds", duration.as_secs_f64());
         if !self.span.is_disabled()
             && let Some(metadata) = self.metadata.to_json()
         {
             self.span.record("metadata", metadata);
         }
-        self.observers.reconciled(&self.subject.reconciled(self.phase, outcome, duration));
+        self.observers
+            .reconciled(&self.subject.reconciled(self.phase, outcome, duration));
     }
 }
 
@@ -91,7 +103,8 @@ impl Drop for Report {
     fn drop(&mut self) {
         if !self.ended {
             self.end(Outcome::Abandoned);
-            self.span.in_scope(|| tracing::info!("reconciliation abandoned"));
+            self.span
+                .in_scope(|| tracing::info!("reconciliation abandoned"));
         }
     }
 }

@@ -75,13 +75,16 @@ where
         let deadline = self.stop_deadline;
         let (runtime, shared) = self.into_parts();
         if let Some(name) = Ctx::FINALIZER_NAME.filter(|name| !finalizer::is_valid_name(name)) {
-            let error = Error::<Ctx::Error>::InvalidFinalizerName { name: name.to_owned() };
+            let error = Error::<Ctx::Error>::InvalidFinalizerName {
+                name: name.to_owned(),
+            };
             tracing::error!(controller = %shared.controller, %error, "no object can be worked on");
         }
         let running = Arc::clone(&shared.running);
         let controller = Arc::clone(&shared.controller);
         let dyntype = shared.dyntype.clone();
-        let mut results = Box::pin(runtime.run(begin::<Ctx>, |_, never, _| match *never {}, shared.clone()));
+        let mut results =
+            Box::pin(runtime.run(begin::<Ctx>, |_, never, _| match *never {}, shared.clone()));
 
         let mut stop = pin!(stop);
         let mut notice = pin!(first_list_notices(&shared.store, &controller));
@@ -101,14 +104,20 @@ where
         let until = Instant::now() + deadline;
         tracing::info!(%controller, running = running.len(), ?deadline, "stopping");
         let ended = timeout_at(until, running.idle()).await;
-        let left = if ended.is_ok() { Vec::new() } else { running.objects() };
+        let left = if ended.is_ok() {
+            Vec::new()
+        } else {
+            running.objects()
+        };
         // Aborts the tasks that are left.
         drop(results);
         if !left.is_empty() && timeout(DROP_GRACE, running.idle()).await.is_err() {
             tracing::warn!(%controller, running = running.len(), "passes block their thread");
         }
-        let abandoned: Vec<_> =
-            left.iter().map(|object| ObjectRef::from_obj_with(&**object, dyntype.clone())).collect();
+        let abandoned: Vec<_> = left
+            .iter()
+            .map(|object| ObjectRef::from_obj_with(&**object, dyntype.clone()))
+            .collect();
         tracing::info!(%controller, abandoned = abandoned.len(), "stopped");
         Stopped { abandoned }
     }
@@ -152,7 +161,11 @@ where
     Ctx::Resource: Resource + Clone + Debug + DeserializeOwned + Serialize + Send + Sync,
     <Ctx::Resource as Resource>::DynamicType: Eq + Clone + Hash + Default + Debug + Unpin,
 {
-    let exclusive = if shared.namespaced { None } else { object.meta().name.as_deref() };
+    let exclusive = if shared.namespaced {
+        None
+    } else {
+        object.meta().name.as_deref()
+    };
     let turn = shared.running.begin(&object, exclusive);
     async move {
         match turn {
@@ -176,14 +189,15 @@ where
             return future::pending().await;
         }
         let waited_seconds = started.elapsed().as_secs();
-        tracing::warn!(controller, waited_seconds, "still waiting for the first list of objects");
+        tracing::warn!(
+            controller,
+            waited_seconds,
+            "still waiting for the first list of objects"
+        );
     }
 }
 
-fn log(
-    controller: &str,
-    error: &RuntimeError<std::convert::Infallible, watcher::Error>,
-) {
+fn log(controller: &str, error: &RuntimeError<std::convert::Infallible, watcher::Error>) {
     match error {
         // It was deleted while a request for it was waiting.
         RuntimeError::ObjectNotFound(object) => {

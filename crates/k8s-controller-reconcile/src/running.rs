@@ -29,8 +29,15 @@ struct Passes<K> {
 
 impl<K> Running<K> {
     pub(crate) fn new() -> Arc<Self> {
-        let passes = Passes { next: 0, objects: HashMap::new(), taken: HashMap::new() };
-        Arc::new(Self { passes: Mutex::new(passes), idle: Notify::new() })
+        let passes = Passes {
+            next: 0,
+            objects: HashMap::new(),
+            taken: HashMap::new(),
+        };
+        Arc::new(Self {
+            passes: Mutex::new(passes),
+            idle: Notify::new(),
+        })
     }
 
     /// Registers a pass. `exclusive` is the name of the object, where more than one pass at a
@@ -52,7 +59,12 @@ impl<K> Running<K> {
         passes.next += 1;
         passes.objects.insert(id, Arc::clone(object));
         let name = exclusive.map(str::to_owned);
-        Some(Turn { running: Arc::clone(self), id, name, over: false })
+        Some(Turn {
+            running: Arc::clone(self),
+            id,
+            name,
+            over: false,
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -64,7 +76,10 @@ impl<K> Running<K> {
         let passes = self.passes();
         let mut objects: Vec<_> = passes.objects.iter().collect();
         objects.sort_unstable_by_key(|(id, _)| **id);
-        objects.into_iter().map(|(_, object)| Arc::clone(object)).collect()
+        objects
+            .into_iter()
+            .map(|(_, object)| Arc::clone(object))
+            .collect()
     }
 
     /// Returns once no pass is running.

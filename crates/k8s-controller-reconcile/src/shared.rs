@@ -81,6 +81,8 @@ where
     /// Whether the watch still knows this very object.
     pub(crate) fn is_stored(&self, object: &Ctx::Resource) -> bool {
         let reference = ObjectRef::from_obj_with(object, self.dyntype.clone());
-        self.store.get(&reference).is_some_and(|stored| stored.meta().uid == object.meta().uid)
+        self.store
+            .get(&reference)
+            .is_some_and(|stored| stored.meta().uid == object.meta().uid)
     }
 }

@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 
 use futures::{Stream, StreamExt, future};
 use k8s_controller_events::{EventRecorder, Scope};
+use kube::runtime::WatchStreamExt;
 use kube::runtime::reflector::{Store, reflector, store::Writer};
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::runtime::WatchStreamExt;
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
-use crate::tracker::Tracker;
+use crate::tracker::{Tracker, key_of};
 
 /// What is remembered of objects, to be forgotten when they are gone.
 #[derive(Default)]
@@ -31,7 +31,10 @@ pub(crate) fn watch<K>(
     api: Api<K>,
     config: watcher::Config,
     memory: Arc<Memory>,
-) -> (impl Stream<Item = Result<K, watcher::Error>> + Send + 'static, Store<K>)
+) -> (
+    impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
+    Store<K>,
+)
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
     K::DynamicType: Default + Eq + Hash + Clone,
@@ -70,9 +73,7 @@ fn has_name<K: Resource>(event: &Result<Event<K>, watcher::Error>, kind: &str) -
 }
 
 fn forget<K: Resource>(memory: &Memory, object: &K, dyntype: &K::DynamicType) {
-    if let Some(uid) = &object.meta().uid {
-        memory.tracker.release(uid);
-    }
+    memory.tracker.release(&key_of(object));
     if let Some(recorder) = memory.recorder.get() {
         let object = object.object_ref(dyntype);
         recorder.forget_scope(&object, Scope::Ordinary);
@@ -90,7 +91,6 @@ where
         return;
     }
     let objects = store.state();
-    let uids: HashSet<&str> =
-        objects.iter().filter_map(|object| object.meta().uid.as_deref()).collect();
-    memory.tracker.retain(|uid| uids.contains(uid));
+    let keys: HashSet<_> = objects.iter().map(|object| key_of(&**object)).collect();
+    memory.tracker.retain(|key| keys.contains(key));
 }

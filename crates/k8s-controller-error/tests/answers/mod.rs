@@ -1,5 +1,5 @@
 //! Answers as kube-apiserver 1.37.2 gives them.
-#![allow(dead_code, missing_docs)]
+#![allow(clippy::needless_pass_by_value, dead_code, missing_docs)]
 
 use serde_json::{Value, json};
 

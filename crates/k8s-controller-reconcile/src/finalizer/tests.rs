@@ -11,7 +11,10 @@ fn object(finalizers: &[&str], deleting: bool) -> ConfigMap {
         value["metadata"]["deletionTimestamp"] = json!("2020-01-01T00:00:00Z");
     }
     if finalizers.is_empty() {
-        value["metadata"].as_object_mut().unwrap().remove("finalizers");
+        value["metadata"]
+            .as_object_mut()
+            .unwrap()
+            .remove("finalizers");
     }
     serde_json::from_value(value).unwrap()
 }
@@ -29,13 +32,18 @@ fn the_phase_follows_from_the_object() {
         (&[OURS], true, None, Phase::Delete),
     ];
     for (finalizers, deleting, ours, phase) in cases {
-        assert_eq!(phase_of(&object(finalizers, deleting), ours), phase, "{finalizers:?} {deleting}");
+        assert_eq!(
+            phase_of(&object(finalizers, deleting), ours),
+            phase,
+            "{finalizers:?} {deleting}"
+        );
     }
 }
 
 #[test]
 fn an_addition_is_guarded() {
-    let patch = |finalizers| serde_json::to_value(addition(&object(finalizers, false), OURS)).unwrap();
+    let patch =
+        |finalizers| serde_json::to_value(addition(&object(finalizers, false), OURS)).unwrap();
     assert_eq!(
         patch(&[]),
         json!([
@@ -63,7 +71,19 @@ fn names_as_an_api_server_takes_them() {
     for good in ["example.com/a", "foo", "a-b.c/D_e.f", &long[1..], "1/2"] {
         assert!(is_valid_name(good), "{good}");
     }
-    let bad = ["", "/", "a/", "/a", "a/b/c", "Example.com/a", "a b", "a/-b", "a./b", "-a/b", "é"];
+    let bad = [
+        "",
+        "/",
+        "a/",
+        "/a",
+        "a/b/c",
+        "Example.com/a",
+        "a b",
+        "a/-b",
+        "a./b",
+        "-a/b",
+        "é",
+    ];
     for bad in bad.into_iter().chain([long.as_str(), &long_domain]) {
         assert!(!is_valid_name(bad), "{bad}");
     }

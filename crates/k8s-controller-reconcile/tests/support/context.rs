@@ -91,7 +91,10 @@ impl<F: Flavor> Probe<F> {
         Self::new(answer(apply))
     }
 
-    pub fn cleanup(mut self, cleanup: impl Fn(&ConfigMap) -> Answer + Send + Sync + 'static) -> Self {
+    pub fn cleanup(
+        mut self,
+        cleanup: impl Fn(&ConfigMap) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         self.cleanup = Some(Box::new(answer(cleanup)));
         self
     }
@@ -122,11 +125,21 @@ impl<F: Flavor> Context for Probe<F> {
     type Error = TestError;
     const FINALIZER_NAME: Option<&'static str> = F::NAME;
 
-    async fn apply(&self, client: Client, object: &ConfigMap, metadata: &mut TraceMetadata) -> Answer {
+    async fn apply(
+        &self,
+        client: Client,
+        object: &ConfigMap,
+        metadata: &mut TraceMetadata,
+    ) -> Answer {
         (self.apply)(client, object, metadata).await
     }
 
-    async fn cleanup(&self, client: Client, object: &ConfigMap, metadata: &mut TraceMetadata) -> Answer {
+    async fn cleanup(
+        &self,
+        client: Client,
+        object: &ConfigMap,
+        metadata: &mut TraceMetadata,
+    ) -> Answer {
         match &self.cleanup {
             Some(cleanup) => cleanup(client, object, metadata).await,
             None => Defaults.cleanup(client, object, metadata).await,
@@ -153,7 +166,12 @@ impl<F: Flavor> Context for Probe<F> {
         }
     }
 
-    fn failure_event(&self, object: &ConfigMap, phase: Phase, err: &Error<TestError>) -> Option<Event> {
+    fn failure_event(
+        &self,
+        object: &ConfigMap,
+        phase: Phase,
+        err: &Error<TestError>,
+    ) -> Option<Event> {
         match &self.failure_event {
             Some(event) => event(phase),
             None => Defaults.failure_event(object, phase, err),

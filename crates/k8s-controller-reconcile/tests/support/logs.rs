@@ -35,12 +35,19 @@ impl Logs {
             .with_max_level(tracing::Level::INFO)
             .with_writer(move || writer.clone())
             .finish();
-        Self { buffer, _guard: tracing::subscriber::set_default(subscriber) }
+        Self {
+            buffer,
+            _guard: tracing::subscriber::set_default(subscriber),
+        }
     }
 
     pub fn lines(&self) -> Vec<String> {
         let bytes = self.buffer.0.lock().unwrap().clone();
-        String::from_utf8(bytes).unwrap().lines().map(|line| line.trim().to_owned()).collect()
+        String::from_utf8(bytes)
+            .unwrap()
+            .lines()
+            .map(|line| line.trim().to_owned())
+            .collect()
     }
 
     /// The lines that contain all of these.

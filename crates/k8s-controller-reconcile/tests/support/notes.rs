@@ -25,7 +25,10 @@ impl Notes {
     /// Seconds from the end of each pass to the end of the next.
     pub fn gaps(&self) -> Vec<f64> {
         let times = self.times.lock().unwrap();
-        times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect()
+        times
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]).as_secs_f64())
+            .collect()
     }
 }
 
