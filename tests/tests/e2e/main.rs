@@ -44,6 +44,7 @@ fn main() -> ExitCode {
             panic_in_apply,
             panic_in_cleanup,
             recreated_object_starts_at_zero,
+            recreated_behind_the_watch,
             success_restarts_the_count,
             terminal_error_waits_for_a_change,
             retry_after_is_honoured,

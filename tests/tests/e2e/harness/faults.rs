@@ -89,6 +89,19 @@ impl Fault {
         }
     }
 
+    /// A watch that says at once that the server no longer has what it asks for.
+    pub(crate) fn expired_watch() -> Self {
+        let line = serde_json::json!({"type": "ERROR", "object": {
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": "too old resource version: 1 (2)", "reason": "Expired", "code": 410,
+        }});
+        Self::Answer {
+            status: 200,
+            content_type: "application/json",
+            body: format!("{line}\n"),
+        }
+    }
+
     pub(crate) fn before<F: Future<Output = ()> + Send + 'static>(
         hook: impl Fn() -> F + Send + Sync + 'static,
     ) -> Self {

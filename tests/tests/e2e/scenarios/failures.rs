@@ -370,6 +370,43 @@ pub(crate) async fn recreated_object_starts_at_zero(cluster: Cluster) {
     );
 }
 
+/// The same when the deletion is never told: it happens while the watch is down, and the server
+/// has forgotten it by the next.
+pub(crate) async fn recreated_behind_the_watch(cluster: Cluster) {
+    let (client, faults) = cluster.faulty();
+    let script = Script::<Widget, Without>::new().apply(|_, _| async { Err("always".into()) });
+    let first = cluster.create_widget("w").await.uid().unwrap();
+    // The first watch breaks as soon as it has something to say, the second cannot go on from there.
+    faults.inject(1, |sent| sent.is_watch(), Fault::CutWatch { broken: true });
+    faults.inject(1, |sent| sent.is_watch(), Fault::expired_watch());
+    cluster.run(cluster.controller(client, &script));
+    let counts = |uid: &str| -> Vec<u32> {
+        let failures = script.failures().into_iter();
+        failures
+            .filter(|failure| failure.uid == uid)
+            .map(|failure| failure.consecutive)
+            .collect()
+    };
+    let failing = async |uid: &str| {
+        cluster
+            .eventually("three failures", async || match counts(uid) {
+                few if few.len() < 3 => Err(format!("{few:?}")),
+                enough => Ok(enough[..3].to_vec()),
+            })
+            .await
+    };
+    assert_eq!(failing(&first).await, [0, 1, 2]);
+    cluster.delete_widget("w").await;
+    let second = cluster.create_widget("w").await.uid().unwrap();
+    assert_eq!(failing(&second).await, [0, 1, 2]);
+    assert_eq!(faults.left(), 0);
+    assert_eq!(
+        faults.sent(|sent| sent.is_list("widgets")).len(),
+        2,
+        "a new list"
+    );
+}
+
 pub(crate) async fn success_restarts_the_count(cluster: Cluster) {
     let script = Script::<Widget, Without>::new().apply(|_, widget| async move {
         if widget.spec.text == "ok" {

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use kube::api::PostParams;
 use kube::runtime::watcher;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tracing::Level;
 
 use crate::harness::cluster::named;
@@ -270,20 +270,12 @@ pub(crate) async fn watch_that_breaks_in_the_middle_of_a_line(cluster: Cluster) 
 pub(crate) async fn expired_watch(cluster: Cluster) {
     let (client, faults) = cluster.faulty();
     let missed = cluster.clone();
-    let line = json!({"type": "ERROR", "object": {
-        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-        "message": "too old resource version: 1 (2)", "reason": "Expired", "code": 410,
-    }});
     faults.inject(
         1,
         |sent| sent.is_list("widgets"),
         Fault::Delay(Duration::ZERO),
     );
-    faults.inject(
-        1,
-        |sent| sent.is_watch(),
-        answer(200, "application/json", &format!("{line}\n")),
-    );
+    faults.inject(1, |sent| sent.is_watch(), Fault::expired_watch());
     let create = move || {
         let cluster = missed.clone();
         async move { drop(cluster.create_widget("w").await) }
