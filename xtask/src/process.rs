@@ -13,7 +13,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::signals::Signals;
+use crate::{signals::Signals, workspace};
 
 /// How often a running process is looked at.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
@@ -215,9 +215,16 @@ pub(crate) fn run_while(spec: &Spec, check: impl FnMut() -> Result<()>) -> Resul
     Ok(())
 }
 
+/// As somebody would type it.
 fn shown(command: &[OsString]) -> String {
-    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
+    let words = command.iter().map(|word| {
+        if Path::new(word) == Path::new(&workspace::cargo()) {
+            "cargo".into()
+        } else {
+            word.to_string_lossy()
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ struct Code<'a> {
 impl Code<'_> {
     /// Lines of code with their numbers, without comments and without the tests, which come last.
     fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        let is_test = self.path.ends_with("/tests.rs") || self.path.contains("/tests/");
+        let is_test = self.path.ends_with("tests.rs") || self.path.contains("/tests/");
         self.text
             .lines()
             .take_while(move |line| !is_test && *line != "#[cfg(test)]")
@@ -152,6 +152,7 @@ mod tests {
             "// No TcpListener here.\nfn f() {}\n#[cfg(test)]\nmod tests {\n TcpListener\n}\n";
         assert!(of("a", &[("crates/a/src/lib.rs", text)]).is_empty());
         assert!(of("a", &[("crates/a/src/x/tests.rs", "TcpStream")]).is_empty());
+        assert!(of("a", &[("crates/a/src/x_tests.rs", "TcpStream")]).is_empty());
     }
 
     #[test]
