@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::field_error::FieldError;
+use crate::field_error::{FieldError, quote};
 
 /// One entry of `details.causes`.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,7 +81,7 @@ pub(crate) struct Failure {
     pub(crate) reason: &'static str,
     pub(crate) message: String,
     /// `None` leaves `details` out; `Some` of nothing sends `{}`.
-    pub(crate) details: Option<Details>,
+    pub(crate) details: Option<Box<Details>>,
 }
 
 /// `resource` or `resource.group`, as messages name a resource.
@@ -104,13 +104,14 @@ impl Failure {
     }
 
     fn with(mut self, details: Details) -> Self {
-        self.details = Some(details);
+        self.details = Some(Box::new(details));
         self
     }
 
     /// 404 for an object.
     pub(crate) fn not_found(group: &str, resource: &str, name: &str) -> Self {
-        let message = format!("{} {name:?} not found", qualified(group, resource));
+        let quoted = quote(name);
+        let message = format!("{} {quoted} not found", qualified(group, resource));
         Self::new(404, "NotFound", message).with(Details::of(group, resource, name))
     }
 
@@ -126,15 +127,17 @@ impl Failure {
 
     /// 409 for a create under a name that is taken.
     pub(crate) fn already_exists(group: &str, resource: &str, name: &str) -> Self {
-        let message = format!("{} {name:?} already exists", qualified(group, resource));
+        let quoted = quote(name);
+        let message = format!("{} {quoted} already exists", qualified(group, resource));
         Self::new(409, "AlreadyExists", message).with(Details::of(group, resource, name))
     }
 
     /// 409 for a create under a name whose object is still going away.
     pub(crate) fn being_deleted(group: &str, resource: &str, name: &str) -> Self {
+        let quoted = quote(name);
         let mut failure = Self::already_exists(group, resource, name);
         failure.message = format!(
-            "object is being deleted: {} {name:?} already exists",
+            "object is being deleted: {} {quoted} already exists",
             qualified(group, resource)
         );
         failure
@@ -142,8 +145,9 @@ impl Failure {
 
     /// 409 with a reason of its own.
     pub(crate) fn conflict(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let quoted = quote(name);
         let message = format!(
-            "Operation cannot be fulfilled on {} {name:?}: {why}",
+            "Operation cannot be fulfilled on {} {quoted}: {why}",
             qualified(group, resource)
         );
         Self::new(409, "Conflict", message).with(Details::of(group, resource, name))
@@ -197,10 +201,11 @@ impl Failure {
 
     /// 422 with one cause per field error.
     pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
+        let quoted = quote(name);
         let qualified_kind = qualified(group, kind);
         let message = match aggregate(errors) {
-            Some(text) => format!("{qualified_kind} {name:?} is invalid: {text}"),
-            None => format!("{qualified_kind} {name:?} is invalid"),
+            Some(text) => format!("{qualified_kind} {quoted} is invalid: {text}"),
+            None => format!("{qualified_kind} {quoted} is invalid"),
         };
         let mut details = Details::of(group, kind, name);
         details.causes = errors
@@ -231,11 +236,12 @@ impl Failure {
 
     /// 403 for a write that a rule of the server forbids.
     pub(crate) fn forbidden(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let quoted = quote(name);
         let resource_text = qualified(group, resource);
         let message = if name.is_empty() {
             format!("{resource_text} is forbidden: {why}")
         } else {
-            format!("{resource_text} {name:?} is forbidden: {why}")
+            format!("{resource_text} {quoted} is forbidden: {why}")
         };
         Self::new(403, "Forbidden", message).with(Details::of(group, resource, name))
     }

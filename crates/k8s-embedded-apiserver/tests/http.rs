@@ -1,6 +1,10 @@
 //! The server over HTTP on a loopback address: the library's front and the program.
 
 #![cfg(feature = "http")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a helper of a test fails as the test does"
+)]
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

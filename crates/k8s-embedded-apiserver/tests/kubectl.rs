@@ -3,6 +3,10 @@
 //! kubectl is looked for in the folder that `KUBEBUILDER_ASSETS` names; without it the tests say so and pass.
 
 #![cfg(feature = "http")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a helper of a test fails as the test does"
+)]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -177,10 +181,9 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         self.stop.take().map(|stop| stop.send(()));
-        if let Some(Err(panic)) = self.serving.take().map(std::thread::JoinHandle::join) {
-            if !std::thread::panicking() {
-                std::panic::resume_unwind(panic);
-            }
+        let ended = self.serving.take().map(std::thread::JoinHandle::join);
+        if let (Some(Err(panic)), false) = (ended, std::thread::panicking()) {
+            std::panic::resume_unwind(panic);
         }
     }
 }
@@ -391,4 +394,27 @@ fn explain_knows_the_schema_of_a_definition() {
     );
     assert!(bench.run("api-resources").contains("websites"));
     assert!(bench.run("version").contains("Server Version: v1.37"));
+}
+
+/// These commands send protobuf.
+#[test]
+fn objects_are_made_without_a_file() {
+    let Some(bench) = Bench::start() else { return };
+    bench.run("create namespace shop");
+    bench.run("create configmap settings -n shop --from-literal=color=green");
+    assert_eq!(
+        bench.run("get configmap settings -n shop -o jsonpath={.data.color}"),
+        "green"
+    );
+    bench.run("create secret generic keys --from-literal=k=v");
+    assert_eq!(bench.run("get secret keys -o jsonpath={.data.k}"), "dg==");
+    bench.run("create serviceaccount robot");
+    bench.run("create deployment home --image=nginx:1 --replicas=2 --port=80");
+    assert_eq!(
+        bench.run("get deployment home -o jsonpath={.spec.replicas}"),
+        "2"
+    );
+    bench.run("create service clusterip home --tcp=80:8080");
+    bench.run("delete namespace shop --timeout=10s");
+    assert!(bench.refused("get namespace shop").contains("not found"));
 }

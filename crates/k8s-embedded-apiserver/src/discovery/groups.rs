@@ -10,7 +10,7 @@ use crate::table::{MEDIA_TYPES, clauses};
 pub(super) fn reply(path: &str, accept: &str, resources: &[ApiResource]) -> Option<Reply> {
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     let document = match segments[..] {
-        ["api"] | ["apis"] => return Some(top(segments[0] == "api", accept, resources)),
+        ["api" | "apis"] => return Some(top(segments[0] == "api", accept, resources)),
         ["api", version] => resource_list("", version, resources),
         ["apis", group] => group_document(group, resources),
         ["apis", group, version] => resource_list(group, version, resources),

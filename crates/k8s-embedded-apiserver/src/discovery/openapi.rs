@@ -63,7 +63,7 @@ fn path_of(resource: &ApiResource) -> String {
     }
 }
 
-fn envelope(paths: Map<String, Value>, schemas: Map<String, Value>) -> Value {
+fn envelope(paths: &Map<String, Value>, schemas: &Map<String, Value>) -> Value {
     json!({
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": "v1.37.2"},
@@ -78,7 +78,7 @@ fn version_document() -> Value {
         "/version/".into(),
         json!({"get": {"operationId": "getCodeVersion", "tags": ["version"], "responses": {"200": {"description": "OK"}}}}),
     );
-    envelope(paths, Map::new())
+    envelope(&paths, &Map::new())
 }
 
 fn document(group: &str, version: &str, resources: &[ApiResource]) -> Option<Value> {
@@ -106,7 +106,7 @@ fn document(group: &str, version: &str, resources: &[ApiResource]) -> Option<Val
         );
         paths.insert(collection, collection_operations(resource));
     }
-    Some(envelope(paths, schemas))
+    Some(envelope(&paths, &schemas))
 }
 
 fn schema_name(resource: &ApiResource) -> String {

@@ -29,18 +29,16 @@ enum ListMerge {
 }
 
 fn list_merge(parent: &str, field: &str) -> ListMerge {
+    if is_container_list(field) {
+        return ListMerge::ByKey("name");
+    }
     match (parent, field) {
         (
             _,
-            "containers"
-            | "initContainers"
-            | "ephemeralContainers"
-            | "volumes"
-            | "imagePullSecrets"
-            | "env",
-        )
-        | (_, "secrets" | "resourceClaims" | "schedulingGates") => ListMerge::ByKey("name"),
-        (_, "ports") if is_container_list(parent) => ListMerge::ByKey("containerPort"),
+            "volumes" | "imagePullSecrets" | "env" | "secrets" | "resourceClaims"
+            | "schedulingGates",
+        ) => ListMerge::ByKey("name"),
+        (parent, "ports") if is_container_list(parent) => ListMerge::ByKey("containerPort"),
         ("spec", "ports") => ListMerge::ByKey("port"),
         (_, "volumeMounts") => ListMerge::ByKey("mountPath"),
         (_, "volumeDevices") => ListMerge::ByKey("devicePath"),
@@ -133,8 +131,8 @@ fn merge_field(
             };
             match list_merge(own, field) {
                 ListMerge::Replace => Ok(Value::Array(change)),
-                ListMerge::Set => Ok(Value::Array(merge_set(before, change))),
-                ListMerge::ByKey(key) => merge_list(before, change, key, field).map(Value::Array),
+                ListMerge::Set => Ok(Value::Array(merge_set(&before, change))),
+                ListMerge::ByKey(key) => merge_list(&before, change, key, field).map(Value::Array),
             }
         }
         (_, change) => Ok(change),
@@ -189,7 +187,7 @@ fn unknown_directive(directive: &Value) -> Failure {
     Failure::bad_request(format!("unknown patch type found: {text}"))
 }
 
-fn merge_set(before: Vec<Value>, change: Vec<Value>) -> Vec<Value> {
+fn merge_set(before: &[Value], change: Vec<Value>) -> Vec<Value> {
     let server_only: Vec<Value> = before
         .iter()
         .filter(|item| !change.contains(item))
@@ -207,12 +205,12 @@ fn merge_set(before: Vec<Value>, change: Vec<Value>) -> Vec<Value> {
 }
 
 fn merge_list(
-    before: Vec<Value>,
+    before: &[Value],
     change: Vec<Value>,
     key: &'static str,
     field: &str,
 ) -> Result<Vec<Value>, Failure> {
-    let mut merged = before.clone();
+    let mut merged = before.to_vec();
     let mut plain = Vec::with_capacity(change.len());
     let mut replace = false;
     for item in change {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::field_error::quote;
 use crate::status::Failure;
 
 /// Fields that a kind can be selected by, beside `metadata.name` (and `metadata.namespace` where it has one).
@@ -33,8 +34,9 @@ impl FieldRules<'_> {
         }
         Err(Failure::bad_request(match self {
             Self::MetadataOnly => {
+                let quoted = quote(label);
                 format!(
-                    "{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+                    "{quoted} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
                 )
             }
             Self::Listed(_) => format!("field label not supported: {label}"),

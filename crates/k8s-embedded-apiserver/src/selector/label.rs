@@ -147,10 +147,9 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 Token::End => return Ok(LabelSelector { requirements }),
                 Token::Word(_) | Token::Symbol("!") => {}
-                other => {
+                Token::Symbol(other) => {
                     return Err(format!(
-                        "found '{}', expected: !, identifier, or 'end of string'",
-                        other.text()
+                        "found '{other}', expected: !, identifier, or 'end of string'"
                     ));
                 }
             }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::age::since;
 use super::columns::Column;
-use super::pods;
+use super::{events, nodes, pods, services};
 use crate::kinds::Kind;
 
 /// One cell for each column.
@@ -29,9 +29,9 @@ pub(super) fn of(kind: &Kind, columns: &[Column], object: &Value, now: Timestamp
         ("", "Namespace") => vec![row.name(), row.cell("/status/phase"), row.age()],
         ("", "ServiceAccount") => vec![row.name(), row.age()],
         ("", "Pod") => pods::cells(&row),
-        ("", "Service") => row.service(),
-        ("", "Node") => row.node(),
-        ("" | "events.k8s.io", "Event") => row.event(),
+        ("", "Service") => services::cells(&row),
+        ("", "Node") => nodes::cells(&row),
+        ("" | "events.k8s.io", "Event") => events::cells(&row),
         ("apps", "Deployment") => row.deployment(),
         ("apps", "ReplicaSet") => row.replica_set(),
         ("coordination.k8s.io", "Lease") => {
@@ -56,7 +56,7 @@ impl Row<'_> {
             .unwrap_or_default()
     }
 
-    fn cell(&self, pointer: &str) -> Value {
+    pub(super) fn cell(&self, pointer: &str) -> Value {
         json!(self.text(pointer))
     }
 
@@ -71,7 +71,7 @@ impl Row<'_> {
         ))
     }
 
-    fn number(&self, pointer: &str) -> i64 {
+    pub(super) fn number(&self, pointer: &str) -> i64 {
         self.object
             .pointer(pointer)
             .and_then(Value::as_i64)
@@ -103,79 +103,6 @@ impl Row<'_> {
                 },
             })
             .collect()
-    }
-
-    fn event(&self) -> Vec<Value> {
-        // The two groups name these differently.
-        let either = |new: &str, core: &str| match self.text(new) {
-            "" => self.text(core).to_owned(),
-            text => text.to_owned(),
-        };
-        let time = |pointers: &[&str]| {
-            let found = pointers
-                .iter()
-                .find_map(|pointer| self.object.pointer(pointer).filter(|time| !time.is_null()));
-            since(found, self.now)
-        };
-        let first = ["/firstTimestamp", "/deprecatedFirstTimestamp", "/eventTime"];
-        let has_series = self
-            .object
-            .pointer("/series")
-            .is_some_and(|series| !series.is_null());
-        let (last, count) = if has_series {
-            (
-                time(&["/series/lastObservedTime"]),
-                self.number("/series/count"),
-            )
-        } else {
-            let count = self.number("/count") + self.number("/deprecatedCount");
-            let last = [
-                "/lastTimestamp",
-                "/deprecatedLastTimestamp",
-                first[0],
-                first[1],
-                first[2],
-            ];
-            (time(&last), count.max(1))
-        };
-        let kind = either("/regarding/kind", "/involvedObject/kind").to_lowercase();
-        let target = match either("/regarding/name", "/involvedObject/name").as_str() {
-            "" => kind,
-            name => format!("{kind}/{name}"),
-        };
-        let first_of = |texts: [String; 3]| {
-            texts
-                .into_iter()
-                .find(|text| !text.is_empty())
-                .unwrap_or_default()
-        };
-        let component = first_of([
-            either("/deprecatedSource/component", "/source/component"),
-            self.text("/reportingController").into(),
-            self.text("/reportingComponent").into(),
-        ]);
-        let instance = first_of([
-            either("/deprecatedSource/host", "/source/host"),
-            self.text("/reportingInstance").into(),
-            String::new(),
-        ]);
-        let source = if instance.is_empty() {
-            component
-        } else {
-            format!("{component}, {instance}")
-        };
-        vec![
-            json!(last),
-            self.cell("/type"),
-            self.cell("/reason"),
-            json!(target),
-            json!(either("/regarding/fieldPath", "/involvedObject/fieldPath")),
-            json!(source),
-            json!(either("/note", "/message").trim()),
-            json!(time(&first)),
-            json!(count),
-            self.name(),
-        ]
     }
 
     fn containers(&self) -> [Value; 2] {
@@ -225,110 +152,6 @@ impl Row<'_> {
             json!(or_none(selector_text(
                 self.object.pointer("/spec/selector")
             ))),
-        ]
-    }
-
-    fn service(&self) -> Vec<Value> {
-        let join = |pointer: &str| {
-            let texts: Vec<&str> = self
-                .list(pointer)
-                .iter()
-                .filter_map(Value::as_str)
-                .collect();
-            texts.join(",")
-        };
-        let ports: Vec<String> = self
-            .list("/spec/ports")
-            .iter()
-            .map(|port| {
-                let number = |field: &str| port.get(field).and_then(Value::as_i64).unwrap_or(0);
-                let protocol = port
-                    .get("protocol")
-                    .and_then(Value::as_str)
-                    .unwrap_or("TCP");
-                match number("nodePort") {
-                    0 => format!("{}/{protocol}", number("port")),
-                    node => format!("{}:{node}/{protocol}", number("port")),
-                }
-            })
-            .collect();
-        let external = match self.text("/spec/type") {
-            "ExternalName" => self.text("/spec/externalName").to_owned(),
-            "LoadBalancer" if self.list("/spec/externalIPs").is_empty() => "<pending>".into(),
-            _ => or_none(join("/spec/externalIPs")),
-        };
-        let labels: Vec<String> = pairs(self.object.pointer("/spec/selector"));
-        vec![
-            self.name(),
-            self.cell("/spec/type"),
-            json!(or_none(self.text("/spec/clusterIP").to_owned())),
-            json!(external),
-            json!(or_none(ports.join(","))),
-            self.age(),
-            json!(or_none(labels.join(","))),
-        ]
-    }
-
-    fn node(&self) -> Vec<Value> {
-        let ready = self
-            .list("/status/conditions")
-            .iter()
-            .find(|condition| condition.get("type") == Some(&json!("Ready")));
-        let mut status = match ready
-            .and_then(|condition| condition.get("status"))
-            .and_then(Value::as_str)
-        {
-            Some("True") => "Ready".to_owned(),
-            Some(_) => "NotReady".into(),
-            None => "Unknown".into(),
-        };
-        if self.object.pointer("/spec/unschedulable") == Some(&Value::Bool(true)) {
-            status.push_str(",SchedulingDisabled");
-        }
-        let prefix = "node-role.kubernetes.io/";
-        let labels = self
-            .object
-            .pointer("/metadata/labels")
-            .and_then(Value::as_object);
-        let roles: Vec<&str> = labels
-            .into_iter()
-            .flatten()
-            .filter_map(|(key, _)| key.strip_prefix(prefix))
-            .filter(|role| !role.is_empty())
-            .collect();
-        let address = |kind: &str| {
-            let found = self
-                .list("/status/addresses")
-                .iter()
-                .find(|address| address.get("type") == Some(&json!(kind)));
-            or_none(
-                found
-                    .and_then(|address| address.get("address"))
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned(),
-            )
-        };
-        let or_unknown = |pointer: &str| match self.text(pointer) {
-            "" => "<unknown>".to_owned(),
-            text => text.to_owned(),
-        };
-        let mut kernel = or_unknown("/status/nodeInfo/kernelVersion");
-        let architecture = self.text("/status/nodeInfo/architecture");
-        if !architecture.is_empty() {
-            kernel = format!("{kernel} ({architecture})");
-        }
-        vec![
-            self.name(),
-            json!(status),
-            json!(or_none(roles.join(","))),
-            self.age(),
-            self.cell("/status/nodeInfo/kubeletVersion"),
-            json!(address("InternalIP")),
-            json!(address("ExternalIP")),
-            json!(or_unknown("/status/nodeInfo/osImage")),
-            json!(kernel),
-            json!(or_unknown("/status/nodeInfo/containerRuntimeVersion")),
         ]
     }
 
@@ -384,7 +207,7 @@ pub(super) fn or_none(text: String) -> String {
     }
 }
 
-fn pairs(labels: Option<&Value>) -> Vec<String> {
+pub(super) fn pairs(labels: Option<&Value>) -> Vec<String> {
     let labels = labels.and_then(Value::as_object).into_iter().flatten();
     labels
         .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))

@@ -63,12 +63,28 @@ fn age() -> Column {
 
 /// The columns of a kind; those of a custom one come from its definition.
 pub(super) fn of(kind: &Kind) -> Vec<Column> {
-    let shown = |name: &str, description: &str| Column::new(name, 0, description);
-    let wide = |name: &str, description: &str| Column::new(name, 1, description);
     if let Some(custom) = &kind.custom {
         return custom_columns(&custom.version);
     }
-    match (kind.group.as_ref(), kind.kind.as_ref()) {
+    core_columns(kind)
+        .or_else(|| other_columns(kind))
+        .unwrap_or_else(|| vec![name(), created_at()])
+}
+
+fn shown(name: &str, description: &str) -> Column {
+    Column::new(name, 0, description)
+}
+
+fn wide(name: &str, description: &str) -> Column {
+    Column::new(name, 1, description)
+}
+
+fn created_at() -> Column {
+    shown("Created At", CREATED).of_type("date")
+}
+
+fn core_columns(kind: &Kind) -> Option<Vec<Column>> {
+    Some(match (kind.group.as_ref(), kind.kind.as_ref()) {
         ("", "ConfigMap") => vec![name(), shown("Data", CONFIG_MAP_DATA), age()],
         ("", "Secret") => vec![
             name(),
@@ -129,6 +145,12 @@ pub(super) fn of(kind: &Kind) -> Vec<Column> {
             wide("Kernel-Version", "Kernel and architecture."),
             wide("Container-Runtime", "Container runtime and its version."),
         ],
+        _ => return None,
+    })
+}
+
+fn other_columns(kind: &Kind) -> Option<Vec<Column>> {
+    Some(match (kind.group.as_ref(), kind.kind.as_ref()) {
         ("" | "events.k8s.io", "Event") => vec![
             shown("Last Seen", "When it happened last."),
             shown("Type", "Normal or Warning."),
@@ -186,14 +208,14 @@ pub(super) fn of(kind: &Kind) -> Vec<Column> {
             name(),
             shown("Scope", "Cluster/Namespaced"),
             shown("Versions", "Served versions"),
-            shown("Created At", CREATED).of_type("date"),
+            created_at(),
             wide("Group", "API group"),
             wide("Kind", "CustomResource kind"),
             wide("ShortNames", "Short names"),
             wide("Established", "Established status").of_type("boolean"),
         ],
-        _ => vec![name(), shown("Created At", CREATED).of_type("date")],
-    }
+        _ => return None,
+    })
 }
 
 /// Without `additionalPrinterColumns` there is an age; with any there is just what they say.

@@ -85,7 +85,9 @@ impl Step {
             (Self::Field(name), Value::Object(map)) => map.get(name).into_iter().collect(),
             (Self::Index(index), Value::Array(items)) => {
                 let at = if *index < 0 {
-                    items.len().checked_sub(index.unsigned_abs() as usize)
+                    usize::try_from(index.unsigned_abs())
+                        .ok()
+                        .and_then(|back| items.len().checked_sub(back))
                 } else {
                     usize::try_from(*index).ok()
                 };
@@ -148,8 +150,7 @@ fn bracket(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut quote) = (0usize, None);
     for (at, c) in text.char_indices() {
         match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
+            (Some(open), c) => quote = Some(open).filter(|open| *open != c),
             (None, '\'' | '"') => quote = Some(c),
             (None, '[') => depth += 1,
             (None, ']') if depth == 0 => return Some((&text[..at], &text[at + 1..])),

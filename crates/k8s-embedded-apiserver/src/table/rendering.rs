@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::accept::{MEDIA_TYPES, clauses};
 use super::columns::Column;
 use super::{cells, columns};
+use crate::field_error::quote;
 use crate::kinds::Kind;
 use crate::status::Failure;
 
@@ -76,7 +77,8 @@ impl IncludeObject {
             "None" => Ok(Self::None),
             "Object" => Ok(Self::Object),
             other => Err(Failure::bad_request(format!(
-                "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', 'Object', 'None', or empty"
+                "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', or empty",
+                quote(other)
             ))),
         }
     }
@@ -127,7 +129,7 @@ impl Rendering {
             Representation::Table(version) => {
                 let metadata =
                     json!({"resourceVersion": object.pointer("/metadata/resourceVersion")});
-                Ok(self.table(version, metadata, &[object], true, now))
+                Ok(self.table(version, &metadata, &[object], true, now))
             }
         }
     }
@@ -158,7 +160,7 @@ impl Rendering {
             map.retain(|key, value| key != "continue" || *value != "");
         }
         if let Representation::Table(version) = self.representation {
-            return Ok(self.table(version, metadata, &items, true, now));
+            return Ok(self.table(version, &metadata, &items, true, now));
         }
         let partials: Vec<Value> = items.iter().map(|item| partial(item, version)).collect();
         Ok(json!({
@@ -180,7 +182,7 @@ impl Rendering {
                 let heads = !std::mem::replace(&mut self.headed, true);
                 let metadata =
                     json!({"resourceVersion": object.pointer("/metadata/resourceVersion")});
-                self.table(version, metadata, &[object], heads, now)
+                self.table(version, &metadata, &[object], heads, now)
             }
         }
     }
@@ -188,7 +190,7 @@ impl Rendering {
     fn table(
         &self,
         version: &str,
-        metadata: Value,
+        metadata: &Value,
         objects: &[Value],
         heads: bool,
         now: Timestamp,

@@ -243,9 +243,9 @@ mod tests {
         })
     }
 
-    fn with(changes: Value) -> Value {
+    fn with(changes: &Value) -> Value {
         let mut event = good();
-        json_patch::merge(&mut event, &changes);
+        json_patch::merge(&mut event, changes);
         event
     }
 
@@ -284,7 +284,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                texts(&event(&with(changes.clone()), None)),
+                texts(&event(&with(&changes), None)),
                 [expected],
                 "{changes}"
             );
@@ -296,7 +296,7 @@ mod tests {
         let sparse =
             json!({"metadata": {"namespace": "ns"}, "involvedObject": {"namespace": "ns"}});
         assert_eq!(texts(&core_event(&sparse, None)), Vec::<String>::new());
-        let timed = with(json!({"reportingComponent": ""}));
+        let timed = with(&json!({"reportingComponent": ""}));
         assert_eq!(
             texts(&core_event(&timed, None))[0],
             "reportingComponent: Required value"
@@ -309,10 +309,10 @@ mod tests {
         let series =
             json!({"series": {"count": 2, "lastObservedTime": "2020-01-01T00:00:00.000000Z"}});
         assert_eq!(
-            texts(&event(&with(series), Some(&old))),
+            texts(&event(&with(&series), Some(&old))),
             Vec::<String>::new()
         );
-        let changed = with(json!({"involvedObject": {"name": "b"}, "action": "B"}));
+        let changed = with(&json!({"involvedObject": {"name": "b"}, "action": "B"}));
         assert_eq!(
             texts(&event(&changed, Some(&old))),
             [

@@ -6,6 +6,7 @@
 
 mod crd;
 mod crd_schema;
+mod crd_versions;
 mod data;
 mod event;
 mod lease;

@@ -1,0 +1,250 @@
+//! The versions of a CustomResourceDefinition.
+
+use serde_json::Value;
+
+use super::crd::{list, text};
+use super::{crd_schema, names};
+use crate::field_error::FieldError;
+
+const COLUMN_TYPES: &[&str] = &["boolean", "date", "integer", "number", "string"];
+const COLUMN_FORMATS: &[&str] = &[
+    "byte",
+    "date",
+    "date-time",
+    "double",
+    "float",
+    "int32",
+    "int64",
+    "password",
+];
+
+/// Where the real server reports a part of a version: it moves what all versions share to the top.
+fn is_shared(versions: &[Value], field: &str) -> bool {
+    versions.first().is_some_and(|first| {
+        versions
+            .iter()
+            .all(|version| version.get(field) == first.get(field))
+    })
+}
+
+/// Adds the errors of `spec.versions`.
+pub(super) fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
+    let versions = list(spec, "/versions");
+    let mut seen = Vec::new();
+    let mut unique = true;
+    for (index, version) in versions.iter().enumerate() {
+        let path = format!("spec.versions[{index}]");
+        let name = text(version, "/name");
+        unique &= !seen.contains(&name);
+        seen.push(name);
+        let faults = names::label_1035(name);
+        if !faults.is_empty() {
+            errors.push(FieldError::invalid(
+                format!("{path}.name"),
+                name,
+                faults.join(","),
+            ));
+        }
+        let place = |field: &str, top: &str| {
+            if is_shared(versions, field) {
+                format!("spec.{top}")
+            } else {
+                format!("{path}.{field}")
+            }
+        };
+        match version.pointer("/schema/openAPIV3Schema") {
+            None | Some(Value::Null) => {
+                errors.push(FieldError::required(
+                    format!("{path}.schema.openAPIV3Schema"),
+                    "",
+                ));
+            }
+            Some(schema) => {
+                crd_schema::structural(
+                    &format!("{}.openAPIV3Schema", place("schema", "validation")),
+                    schema,
+                    errors,
+                );
+            }
+        }
+        subresources(&place("subresources", "subresources"), version, errors);
+        columns(
+            &place("additionalPrinterColumns", "additionalPrinterColumns"),
+            version,
+            errors,
+        );
+    }
+    let all = || spec.get("versions").cloned().unwrap_or_default();
+    if !unique {
+        errors.push(FieldError::invalid(
+            "spec.versions",
+            all(),
+            "must contain unique version names",
+        ));
+    }
+    let storage = versions
+        .iter()
+        .filter(|version| version.get("storage") == Some(&Value::Bool(true)))
+        .count();
+    if storage != 1 {
+        errors.push(FieldError::invalid(
+            "spec.versions",
+            all(),
+            "must have exactly one version marked as storage version",
+        ));
+    }
+}
+
+fn subresources(path: &str, version: &Value, errors: &mut Vec<FieldError>) {
+    let Some(scale) = version
+        .pointer("/subresources/scale")
+        .filter(|scale| !scale.is_null())
+    else {
+        return;
+    };
+    for (field, below, required) in [
+        ("specReplicasPath", ".spec.", true),
+        ("statusReplicasPath", ".status.", true),
+        ("labelSelectorPath", "", false),
+    ] {
+        let value = scale.get(field).and_then(Value::as_str).unwrap_or_default();
+        let path = format!("{path}.scale.{field}");
+        if value.is_empty() {
+            if required {
+                errors.push(FieldError::required(path, ""));
+            }
+        } else if !is_simple_path(value) {
+            errors.push(FieldError::invalid(
+                path,
+                value,
+                "must be a simple json path starting with .",
+            ));
+        } else if !value.starts_with(below) {
+            let parent = below.trim_end_matches('.');
+            errors.push(FieldError::invalid(
+                path,
+                value,
+                format!("should be a json path under {parent}"),
+            ));
+        } else if !required
+            && ![".spec.", ".status."]
+                .iter()
+                .any(|below| value.starts_with(below))
+        {
+            errors.push(FieldError::invalid(
+                path,
+                value,
+                "should be a json path under either .spec or .status",
+            ));
+        }
+    }
+}
+
+fn is_simple_path(path: &str) -> bool {
+    path.len() > 1
+        && path.starts_with('.')
+        && path.matches('[').count() == path.matches(']').count()
+}
+
+fn columns(path: &str, version: &Value, errors: &mut Vec<FieldError>) {
+    for (index, column) in list(version, "/additionalPrinterColumns")
+        .iter()
+        .enumerate()
+    {
+        let path = format!("{path}[{index}]");
+        if text(column, "/name").is_empty() {
+            errors.push(FieldError::required(format!("{path}.name"), ""));
+        }
+        let must_be = |choices: &[&str]| format!("must be one of {}", choices.join(","));
+        match text(column, "/type") {
+            "" => errors.push(FieldError::required(
+                format!("{path}.type"),
+                must_be(COLUMN_TYPES),
+            )),
+            kind if COLUMN_TYPES.contains(&kind) => {}
+            other => errors.push(FieldError::invalid(
+                format!("{path}.type"),
+                other,
+                must_be(COLUMN_TYPES),
+            )),
+        }
+        let format = text(column, "/format");
+        if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
+            errors.push(FieldError::invalid(
+                format!("{path}.format"),
+                format,
+                must_be(COLUMN_FORMATS),
+            ));
+        }
+        let json_path = text(column, "/jsonPath");
+        if json_path.is_empty() {
+            errors.push(FieldError::required(format!("{path}.JSONPath"), ""));
+        } else if !is_simple_path(json_path) {
+            errors.push(FieldError::invalid(
+                format!("{path}.JSONPath"),
+                json_path,
+                "must be a simple json path starting with .",
+            ));
+        }
+    }
+}
+
+/// Adds the errors of how versions are converted.
+pub(super) fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
+    if spec.get("preserveUnknownFields") == Some(&Value::Bool(true)) {
+        errors.push(FieldError::invalid(
+            "spec.preserveUnknownFields",
+            true,
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
+        ));
+    }
+    let set = |pointer: &str| spec.pointer(pointer).is_some_and(|value| !value.is_null());
+    let (client, review) = (
+        "/conversion/webhook/clientConfig",
+        "/conversion/webhook/conversionReviewVersions",
+    );
+    match text(spec, "/conversion/strategy") {
+        "" => {}
+        "None" => {
+            for (pointer, field) in [
+                (client, "webhookClientConfig"),
+                (review, "conversionReviewVersions"),
+            ] {
+                if set(pointer) {
+                    errors.push(FieldError::forbidden(
+                        format!("spec.conversion.{field}"),
+                        "should not be set when strategy is not set to Webhook",
+                    ));
+                }
+            }
+        }
+        "Webhook" => {
+            if !set(client) {
+                errors.push(FieldError::required(
+                    "spec.conversion.webhookClientConfig",
+                    "required when strategy is set to Webhook",
+                ));
+            }
+            let url = text(spec, "/conversion/webhook/clientConfig/url");
+            if !url.is_empty() && !url.starts_with("https://") {
+                let scheme = url.split(':').next().unwrap_or_default();
+                errors.push(FieldError::invalid(
+                    "spec.conversion.webhookClientConfig.url",
+                    scheme,
+                    "'https' is the only allowed URL scheme; desired format: https://host[/path]",
+                ));
+            }
+            if list(spec, review).is_empty() {
+                errors.push(FieldError::required(
+                    "spec.conversion.conversionReviewVersions",
+                    "",
+                ));
+            }
+        }
+        other => errors.push(FieldError::not_supported(
+            "spec.conversion.strategy",
+            other,
+            &["None", "Webhook"],
+        )),
+    }
+}
