@@ -50,7 +50,10 @@ impl Body for ApiBody {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match &mut self.0 {
             Inner::Empty => Poll::Ready(None),
             Inner::Full(bytes) => {
@@ -58,7 +61,10 @@ impl Body for ApiBody {
                 self.0 = Inner::Empty;
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
-            Inner::Stream(stream) => stream.as_mut().poll_next(cx).map(|next| next.map(|bytes| Ok(Frame::data(bytes)))),
+            Inner::Stream(stream) => stream
+                .as_mut()
+                .poll_next(cx)
+                .map(|next| next.map(|bytes| Ok(Frame::data(bytes)))),
         }
     }
 

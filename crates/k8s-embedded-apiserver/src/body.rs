@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 use crate::codec::unknown_fields;
+use crate::json_error::{syntax_error, type_name};
 use crate::kinds::Kind;
 use crate::metadata::{object_mut, text};
+use crate::protobuf;
 use crate::query::FieldValidation;
 use crate::registry::Registry;
 use crate::status::Failure;
@@ -15,22 +17,10 @@ pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 /// The media types of bodies.
 const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
 
-/// Why a text is no JSON, in the words of Go's decoder.
+/// Reads JSON; what is wrong with it is told in the words of the real server.
 fn parse(bytes: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        if error.is_eof() {
-            return "unexpected end of JSON input".into();
-        }
-        let line = bytes.split(|byte| *byte == b'\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
-        let at = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
-        let found = String::from_utf8_lossy(at).chars().next().unwrap_or('\u{fffd}');
-        let where_ = if error.to_string().starts_with("trailing characters") {
-            "after top-level value"
-        } else {
-            "looking for beginning of value"
-        };
-        format!("invalid character {found:?} {where_}")
-    })
+    serde_json::from_slice(bytes)
+        .map_err(|error| syntax_error(bytes).unwrap_or_else(|| error.to_string()))
 }
 
 /// The beginning of a body, as messages quote it.
@@ -41,9 +31,23 @@ fn summary(bytes: &[u8]) -> String {
     let text = match shown.first() {
         None => return "<empty>".into(),
         Some(b'{') => String::from_utf8_lossy(shown).into_owned(),
-        Some(_) => shown.iter().map(|byte| format!("{byte:02x}")).collect(),
+        Some(_) => hex(shown),
     };
-    if cut.is_some() { format!("{text} ...") } else { text }
+    if cut.is_some() {
+        format!("{text} ...")
+    } else {
+        text
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 0x0f)])
+        .collect()
 }
 
 /// Reads JSON or YAML, by the content type.
@@ -52,19 +56,23 @@ fn summary(bytes: &[u8]) -> String {
 ///
 /// 415 for another type, 400 for a text that is neither.
 pub(crate) fn read(bytes: &[u8], content_type: Option<&str>, kind: &str) -> Result<Value, Failure> {
-    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let essence = content_type
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
     match essence {
         "" | "application/json" | "*/*" => parse(bytes).map_err(|why| {
             let of_kind = format!("the object provided is unrecognized (must be of type {kind})");
             let why = format!("couldn't get version/kind; json parse error: {why}");
             Failure::bad_request(format!("{of_kind}: {why} ({})", summary(bytes)))
         }),
-        "application/yaml" | "text/yaml" => serde_saphyr::from_slice(bytes)
-            .map_err(|error| Failure::bad_request(format!("error converting YAML to JSON: {error}"))),
+        "application/yaml" | "text/yaml" => serde_saphyr::from_slice(bytes).map_err(|error| {
+            Failure::bad_request(format!("error converting YAML to JSON: {error}"))
+        }),
         "application/vnd.kubernetes.protobuf" => {
-            let mut failure = Failure::unsupported_media_type(ACCEPTED);
-            failure.message = format!("protobuf is not read by this server - {}", failure.message);
-            Err(failure)
+            protobuf::read(bytes, kind).map_err(Failure::bad_request)
         }
         _ => Err(Failure::unsupported_media_type(ACCEPTED)),
     }
@@ -81,7 +89,11 @@ impl Decoded {
     /// What is said about unknown fields.
     pub(crate) fn warnings(&self, validation: FieldValidation) -> Vec<String> {
         match validation {
-            FieldValidation::Warn => self.unknown.iter().map(|path| format!("unknown field {path:?}")).collect(),
+            FieldValidation::Warn => self
+                .unknown
+                .iter()
+                .map(|path| format!("unknown field {path:?}"))
+                .collect(),
             FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
         }
     }
@@ -91,7 +103,11 @@ impl Decoded {
         if validation != FieldValidation::Strict || self.unknown.is_empty() {
             return None;
         }
-        let fields: Vec<String> = self.unknown.iter().map(|path| format!("unknown field {path:?}")).collect();
+        let fields: Vec<String> = self
+            .unknown
+            .iter()
+            .map(|path| format!("unknown field {path:?}"))
+            .collect();
         Some(format!("strict decoding error: {}", fields.join(", ")))
     }
 }
@@ -114,23 +130,24 @@ pub(crate) fn decode(
 }
 
 fn cannot_handle(kind: &Kind, why: &str) -> String {
-    format!("{} in version {:?} cannot be handled as a {}: {why}", kind.kind, kind.version, kind.kind)
+    format!(
+        "{} in version {:?} cannot be handled as a {}: {why}",
+        kind.kind, kind.version, kind.kind
+    )
 }
 
 /// Checks that the body is of the kind of the path.
-fn check_type(mut object: Value, bytes: &[u8], kind: &Kind, registry: &Registry) -> Result<Value, Failure> {
+fn check_type(
+    mut object: Value,
+    bytes: &[u8],
+    kind: &Kind,
+    registry: &Registry,
+) -> Result<Value, Failure> {
     if object.is_null() && !kind.is_custom() {
         object = Value::Object(serde_json::Map::new());
     }
-    let type_name = match &object {
-        Value::Object(_) => None,
-        Value::Array(_) => Some("array"),
-        Value::String(_) => Some("string"),
-        Value::Bool(_) => Some("bool"),
-        Value::Number(_) => Some("number"),
-        Value::Null => Some("null"),
-    };
-    if let Some(type_name) = type_name {
+    if !object.is_object() {
+        let type_name = type_name(&object);
         return Err(Failure::bad_request(format!(
             "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
              json: cannot unmarshal {type_name} into Go value of type struct {{ APIVersion string \
@@ -149,13 +166,20 @@ fn check_type(mut object: Value, bytes: &[u8], kind: &Kind, registry: &Registry)
     Ok(object)
 }
 
-fn check_custom_type(object: &Value, sent_version: &str, sent_kind: &str, kind: &Kind) -> Result<(), Failure> {
+fn check_custom_type(
+    object: &Value,
+    sent_version: &str,
+    sent_kind: &str,
+    kind: &Kind,
+) -> Result<(), Failure> {
     let cannot = |why: String| Failure::bad_request(cannot_handle(kind, &why));
     if sent_kind.is_empty() {
         return Err(cannot(format!("Object 'Kind' is missing in '{object}'")));
     }
     if sent_version.is_empty() {
-        return Err(cannot(format!("Object 'apiVersion' is missing in '{object}'")));
+        return Err(cannot(format!(
+            "Object 'apiVersion' is missing in '{object}'"
+        )));
     }
     if sent_version != kind.api_version() {
         return Err(Failure::bad_request(format!(
@@ -171,14 +195,29 @@ fn check_custom_type(object: &Value, sent_version: &str, sent_kind: &str, kind: 
     Ok(())
 }
 
-fn check_builtin_type(sent_version: &str, sent_kind: &str, kind: &Kind, registry: &Registry) -> Result<(), Failure> {
+fn check_builtin_type(
+    sent_version: &str,
+    sent_kind: &str,
+    kind: &Kind,
+    registry: &Registry,
+) -> Result<(), Failure> {
     let own = kind.api_version();
-    let version = if sent_version.is_empty() { own.as_str() } else { sent_version };
-    let sent_kind = if sent_kind.is_empty() { &*kind.kind } else { sent_kind };
+    let version = if sent_version.is_empty() {
+        own.as_str()
+    } else {
+        sent_version
+    };
+    let sent_kind = if sent_kind.is_empty() {
+        &*kind.kind
+    } else {
+        sent_kind
+    };
     if version == own && sent_kind == kind.kind {
         return Ok(());
     }
-    let known = registry.kinds().any(|found| !found.is_custom() && found.api_version() == version && found.kind == sent_kind);
+    let known = registry.kinds().any(|found| {
+        !found.is_custom() && found.api_version() == version && found.kind == sent_kind
+    });
     let short = version.rsplit('/').next().unwrap_or(version);
     if !known {
         return Err(Failure::bad_request(format!(
@@ -191,7 +230,11 @@ fn check_builtin_type(sent_version: &str, sent_kind: &str, kind: &Kind, registry
             "the API version in the data ({version}) does not match the expected API version ({own})"
         )));
     }
-    let internal = if kind.group.is_empty() { "core" } else { kind.group.split('.').next().unwrap_or_default() };
+    let internal = if kind.group.is_empty() {
+        "core"
+    } else {
+        kind.group.split('.').next().unwrap_or_default()
+    };
     Err(Failure::bad_request(format!(
         "{sent_kind} in version {short:?} cannot be handled as a {}: converting ({short}.{sent_kind}) to ({internal}.{}): unknown conversion",
         kind.kind, kind.kind
@@ -231,14 +274,13 @@ pub(crate) fn to_view(stored: &Value, kind: &Kind) -> Value {
 }
 
 /// An object of the kind with the given metadata and nothing else, as a bookmark has it.
-pub(crate) fn to_empty(object: Value, kind: &Kind) -> Value {
+pub(crate) fn to_empty(object: &Value, kind: &Kind) -> Value {
     // Of these two even an empty object shows fields.
-    if matches!(&*kind.storage, "events" | "leases.coordination.k8s.io") {
-        if let Ok(stored) = to_stored(object.clone(), kind) {
-            return to_view(&stored.object, kind);
-        }
+    let shows_fields = matches!(&*kind.storage, "events" | "leases.coordination.k8s.io");
+    match to_stored(object.clone(), kind) {
+        Ok(stored) if shows_fields => to_view(&stored.object, kind),
+        _ => to_view(object, kind),
     }
-    to_view(&object, kind)
 }
 
 #[cfg(test)]
@@ -250,13 +292,22 @@ mod tests {
         assert_eq!(summary(b""), "<empty>");
         assert_eq!(summary(b"[]"), "5b5d");
         assert_eq!(summary(b"{"), "{");
-        assert_eq!(summary(br#"{"metadata":{"name":"a"}} trailing"#), r#"{"metadata":{"name":"a"}} trai ..."#);
+        assert_eq!(
+            summary(br#"{"metadata":{"name":"a"}} trailing"#),
+            r#"{"metadata":{"name":"a"}} trai ..."#
+        );
     }
 
     #[test]
     fn json_errors_read_like_those_of_go() {
         assert_eq!(parse(b"{"), Err("unexpected end of JSON input".into()));
-        assert_eq!(parse(b"{} trailing"), Err("invalid character 't' after top-level value".into()));
-        assert_eq!(parse(b"x"), Err("invalid character 'x' looking for beginning of value".into()));
+        assert_eq!(
+            parse(b"{} trailing"),
+            Err("invalid character 't' after top-level value".into())
+        );
+        assert_eq!(
+            parse(b"x"),
+            Err("invalid character 'x' looking for beginning of value".into())
+        );
     }
 }

@@ -28,7 +28,10 @@ const CORE_EVENT_FIELDS: &[(&str, &str)] = &[
     ("involvedObject.name", "involvedObject.name"),
     ("involvedObject.uid", "involvedObject.uid"),
     ("involvedObject.apiVersion", "involvedObject.apiVersion"),
-    ("involvedObject.resourceVersion", "involvedObject.resourceVersion"),
+    (
+        "involvedObject.resourceVersion",
+        "involvedObject.resourceVersion",
+    ),
     ("involvedObject.fieldPath", "involvedObject.fieldPath"),
     ("reason", "reason"),
     ("reportingComponent", "reportingComponent"),
@@ -41,7 +44,10 @@ const EVENT_FIELDS: &[(&str, &str)] = &[
     ("regarding.name", "involvedObject.name"),
     ("regarding.uid", "involvedObject.uid"),
     ("regarding.apiVersion", "involvedObject.apiVersion"),
-    ("regarding.resourceVersion", "involvedObject.resourceVersion"),
+    (
+        "regarding.resourceVersion",
+        "involvedObject.resourceVersion",
+    ),
     ("regarding.fieldPath", "involvedObject.fieldPath"),
     ("reason", "reason"),
     ("reportingController", "reportingComponent"),
@@ -50,40 +56,63 @@ const EVENT_FIELDS: &[(&str, &str)] = &[
 const SECRET_FIELDS: &[(&str, &str)] = &[("type", "type")];
 const NAMESPACE_FIELDS: &[(&str, &str)] = &[("status.phase", "status.phase")];
 const NODE_FIELDS: &[(&str, &str)] = &[("spec.unschedulable", "spec.unschedulable")];
-const SERVICE_FIELDS: &[(&str, &str)] = &[("spec.clusterIP", "spec.clusterIP"), ("spec.type", "spec.type")];
+const SERVICE_FIELDS: &[(&str, &str)] = &[
+    ("spec.clusterIP", "spec.clusterIP"),
+    ("spec.type", "spec.type"),
+];
 
 /// Every built-in kind that is served.
 pub(crate) fn builtin() -> Vec<Kind> {
     let mut kinds = core_kinds();
     kinds.extend([
-        Kind::row(("apps", "v1", "Deployment"), "deployments", "deployment", typed::<apps::Deployment>)
-            .short(&["deploy"])
-            .in_all()
-            .with_status()
-            .scaled()
-            .generation(Generation::SpecAndAnnotations)
-            .defaults(defaults::deployment)
-            .validated(validation::deployment),
-        Kind::row(("apps", "v1", "ReplicaSet"), "replicasets", "replicaset", typed::<apps::ReplicaSet>)
-            .short(&["rs"])
-            .in_all()
-            .with_status()
-            .scaled()
-            .generation(Generation::Spec)
-            .defaults(defaults::replica_set),
-        Kind::row(("coordination.k8s.io", "v1", "Lease"), "leases", "lease", times::lease)
-            .created_by_put()
-            .needs_version()
-            .defaults(defaults::lease)
-            .validated(validation::lease),
-        Kind::row(("events.k8s.io", "v1", "Event"), "events", "event", times::event::<events::Event>)
-            .short(&["ev"])
-            .created_by_put()
-            .names(NameRule::Subdomain)
-            .fields(FieldRules::Listed(EVENT_FIELDS))
-            .view_of("events", convert::event_to_core, convert::event_from_core)
-            .defaults(defaults::event)
-            .validated(validation::event),
+        Kind::row(
+            ("apps", "v1", "Deployment"),
+            "deployments",
+            "deployment",
+            typed::<apps::Deployment>,
+        )
+        .short(&["deploy"])
+        .in_all()
+        .with_status()
+        .scaled()
+        .generation(Generation::SpecAndAnnotations)
+        .defaults(defaults::deployment)
+        .validated(validation::deployment),
+        Kind::row(
+            ("apps", "v1", "ReplicaSet"),
+            "replicasets",
+            "replicaset",
+            typed::<apps::ReplicaSet>,
+        )
+        .short(&["rs"])
+        .in_all()
+        .with_status()
+        .scaled()
+        .generation(Generation::Spec)
+        .defaults(defaults::replica_set),
+        Kind::row(
+            ("coordination.k8s.io", "v1", "Lease"),
+            "leases",
+            "lease",
+            times::lease,
+        )
+        .created_by_put()
+        .needs_version()
+        .defaults(defaults::lease)
+        .validated(validation::lease),
+        Kind::row(
+            ("events.k8s.io", "v1", "Event"),
+            "events",
+            "event",
+            times::event::<events::Event>,
+        )
+        .short(&["ev"])
+        .created_by_put()
+        .names(NameRule::Subdomain)
+        .fields(FieldRules::Listed(EVENT_FIELDS))
+        .view_of("events", convert::event_to_core, convert::event_from_core)
+        .defaults(defaults::event)
+        .validated(validation::event),
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "ClusterRole"),
             "clusterroles",
@@ -113,21 +142,36 @@ pub(crate) fn builtin() -> Vec<Kind> {
 
 fn core_kinds() -> Vec<Kind> {
     vec![
-        Kind::row(("", "v1", "ConfigMap"), "configmaps", "configmap", typed::<core::ConfigMap>)
-            .short(&["cm"])
-            .validated(validation::config_map),
-        Kind::row(("", "v1", "Secret"), "secrets", "secret", typed::<core::Secret>)
-            .fields(FieldRules::Listed(SECRET_FIELDS))
-            .defaults(defaults::secret)
-            .validated(validation::secret),
-        Kind::row(("", "v1", "Namespace"), "namespaces", "namespace", typed::<core::Namespace>)
-            .short(&["ns"])
-            .cluster()
-            .with_status()
-            .names(NameRule::Label)
-            .fields(FieldRules::Listed(NAMESPACE_FIELDS))
-            .defaults(defaults::namespace)
-            .on_create(defaults::new_namespace),
+        Kind::row(
+            ("", "v1", "ConfigMap"),
+            "configmaps",
+            "configmap",
+            typed::<core::ConfigMap>,
+        )
+        .short(&["cm"])
+        .validated(validation::config_map),
+        Kind::row(
+            ("", "v1", "Secret"),
+            "secrets",
+            "secret",
+            typed::<core::Secret>,
+        )
+        .fields(FieldRules::Listed(SECRET_FIELDS))
+        .defaults(defaults::secret)
+        .validated(validation::secret),
+        Kind::row(
+            ("", "v1", "Namespace"),
+            "namespaces",
+            "namespace",
+            typed::<core::Namespace>,
+        )
+        .short(&["ns"])
+        .cluster()
+        .with_status()
+        .names(NameRule::Label)
+        .fields(FieldRules::Listed(NAMESPACE_FIELDS))
+        .defaults(defaults::namespace)
+        .on_create(defaults::new_namespace),
         Kind::row(("", "v1", "Pod"), "pods", "pod", typed::<core::Pod>)
             .short(&["po"])
             .in_all()
@@ -138,29 +182,44 @@ fn core_kinds() -> Vec<Kind> {
             .defaults(defaults::pod)
             .on_create(defaults::new_pod)
             .validated(validation::pod),
-        Kind::row(("", "v1", "Service"), "services", "service", typed::<core::Service>)
-            .short(&["svc"])
-            .in_all()
-            .with_status()
-            .answers_with_object()
-            .names(NameRule::Label1035)
-            .fields(FieldRules::Listed(SERVICE_FIELDS))
-            .defaults(defaults::service),
-        Kind::row(("", "v1", "ServiceAccount"), "serviceaccounts", "serviceaccount", typed::<core::ServiceAccount>)
-            .short(&["sa"])
-            .answers_with_object(),
+        Kind::row(
+            ("", "v1", "Service"),
+            "services",
+            "service",
+            typed::<core::Service>,
+        )
+        .short(&["svc"])
+        .in_all()
+        .with_status()
+        .answers_with_object()
+        .names(NameRule::Label1035)
+        .fields(FieldRules::Listed(SERVICE_FIELDS))
+        .defaults(defaults::service),
+        Kind::row(
+            ("", "v1", "ServiceAccount"),
+            "serviceaccounts",
+            "serviceaccount",
+            typed::<core::ServiceAccount>,
+        )
+        .short(&["sa"])
+        .answers_with_object(),
         Kind::row(("", "v1", "Node"), "nodes", "node", typed::<core::Node>)
             .short(&["no"])
             .cluster()
             .with_status()
             .fields(FieldRules::Listed(NODE_FIELDS))
             .defaults(defaults::node),
-        Kind::row(("", "v1", "Event"), "events", "event", times::event::<core::Event>)
-            .short(&["ev"])
-            .created_by_put()
-            .names(NameRule::Any)
-            .fields(FieldRules::Listed(CORE_EVENT_FIELDS))
-            .defaults(defaults::event)
-            .validated(validation::core_event),
+        Kind::row(
+            ("", "v1", "Event"),
+            "events",
+            "event",
+            times::event::<core::Event>,
+        )
+        .short(&["ev"])
+        .created_by_put()
+        .names(NameRule::Any)
+        .fields(FieldRules::Listed(CORE_EVENT_FIELDS))
+        .defaults(defaults::event)
+        .validated(validation::core_event),
     ]
 }

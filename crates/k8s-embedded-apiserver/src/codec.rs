@@ -9,7 +9,13 @@ use serde::ser::{self, SerializeMap, SerializeSeq, SerializeStruct, SerializeTup
 use serde_json::{Map, Value};
 
 /// Texts that the real server keeps though they are empty, since their type is a pointer.
-const KEPT_EMPTY: &[&str] = &["holderIdentity", "ingressClassName", "preferredHolder", "storageClassName", "strategy"];
+const KEPT_EMPTY: &[&str] = &[
+    "holderIdentity",
+    "ingressClassName",
+    "preferredHolder",
+    "storageClassName",
+    "strategy",
+];
 
 /// `value` with exactly the fields of `T`.
 ///
@@ -33,7 +39,11 @@ fn collect_unknown(sent: &Value, kept: &Value, path: &str, found: &mut Vec<Strin
     match (sent, kept) {
         (Value::Object(sent), Value::Object(kept)) => {
             for (key, value) in sent {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
                 match kept.get(key) {
                     Some(kept) => collect_unknown(value, kept, &path, found),
                     None if is_empty(value) => {}
@@ -69,12 +79,18 @@ struct Out {
 }
 
 impl Out {
-    fn some(value: impl Into<Value>) -> Result<Self, Error> {
-        Ok(Self { value: value.into(), empty: false })
+    fn some(value: impl Into<Value>) -> Self {
+        Self {
+            value: value.into(),
+            empty: false,
+        }
     }
 
-    fn maybe(value: impl Into<Value>, empty: bool) -> Result<Self, Error> {
-        Ok(Self { value: value.into(), empty })
+    fn maybe(value: impl Into<Value>, empty: bool) -> Self {
+        Self {
+            value: value.into(),
+            empty,
+        }
     }
 }
 
@@ -111,65 +127,77 @@ impl ser::Serializer for Compact {
     type SerializeStructVariant = ser::Impossible<Out, Error>;
 
     fn serialize_bool(self, v: bool) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_i8(self, v: i8) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_i16(self, v: i16) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_i32(self, v: i32) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_i64(self, v: i64) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_u8(self, v: u8) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_u16(self, v: u16) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_u32(self, v: u32) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_u64(self, v: u64) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_f32(self, v: f32) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_f64(self, v: f64) -> Result<Out, Error> {
-        Out::some(v)
+        Ok(Out::some(v))
     }
     fn serialize_char(self, v: char) -> Result<Out, Error> {
-        Out::some(v.to_string())
+        Ok(Out::some(v.to_string()))
     }
     fn serialize_str(self, v: &str) -> Result<Out, Error> {
-        Out::maybe(v, v.is_empty())
+        Ok(Out::maybe(v, v.is_empty()))
     }
     fn serialize_bytes(self, _: &[u8]) -> Result<Out, Error> {
         Err(unsupported("a byte string"))
     }
     fn serialize_none(self) -> Result<Out, Error> {
-        Out::maybe(Value::Null, true)
+        Ok(Out::maybe(Value::Null, true))
     }
     fn serialize_some<T: Serialize + ?Sized>(self, v: &T) -> Result<Out, Error> {
         v.serialize(self)
     }
     fn serialize_unit(self) -> Result<Out, Error> {
-        Out::maybe(Value::Null, true)
+        Ok(Out::maybe(Value::Null, true))
     }
     fn serialize_unit_struct(self, _: &'static str) -> Result<Out, Error> {
-        Out::maybe(Value::Null, true)
+        Ok(Out::maybe(Value::Null, true))
     }
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<Out, Error> {
-        Out::some(variant)
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Out, Error> {
+        Ok(Out::some(variant))
     }
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, v: &T) -> Result<Out, Error> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        v: &T,
+    ) -> Result<Out, Error> {
         // Times, quantities and free JSON: written as they are.
-        Ok(Out { value: v.serialize(self)?.value, empty: false })
+        Ok(Out {
+            value: v.serialize(self)?.value,
+            empty: false,
+        })
     }
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
         self,
@@ -180,7 +208,7 @@ impl ser::Serializer for Compact {
     ) -> Result<Out, Error> {
         let mut map = Map::new();
         map.insert(variant.into(), v.serialize(self)?.value);
-        Out::some(map)
+        Ok(Out::some(map))
     }
     fn serialize_seq(self, len: Option<usize>) -> Result<List, Error> {
         Ok(List(Vec::with_capacity(len.unwrap_or(0))))
@@ -188,7 +216,11 @@ impl ser::Serializer for Compact {
     fn serialize_tuple(self, len: usize) -> Result<List, Error> {
         Ok(List(Vec::with_capacity(len)))
     }
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Error> {
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, Error> {
         Err(unsupported("a tuple struct"))
     }
     fn serialize_tuple_variant(
@@ -201,7 +233,10 @@ impl ser::Serializer for Compact {
         Err(unsupported("a tuple variant"))
     }
     fn serialize_map(self, _: Option<usize>) -> Result<Entries, Error> {
-        Ok(Entries { map: Map::new(), key: None })
+        Ok(Entries {
+            map: Map::new(),
+            key: None,
+        })
     }
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Fields, Error> {
         Ok(Fields(Map::new()))
@@ -230,7 +265,7 @@ impl SerializeSeq for List {
 
     fn end(self) -> Result<Out, Error> {
         let empty = self.0.is_empty();
-        Out::maybe(self.0, empty)
+        Ok(Out::maybe(self.0, empty))
     }
 }
 
@@ -274,7 +309,7 @@ impl SerializeMap for Entries {
 
     fn end(self) -> Result<Out, Error> {
         let empty = self.map.is_empty();
-        Out::maybe(self.map, empty)
+        Ok(Out::maybe(self.map, empty))
     }
 }
 
@@ -284,7 +319,11 @@ impl SerializeStruct for Fields {
     type Ok = Out;
     type Error = Error;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, v: &T) -> Result<(), Error> {
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        key: &'static str,
+        v: &T,
+    ) -> Result<(), Error> {
         let out = v.serialize(Compact)?;
         if !out.empty || (out.value.is_string() && KEPT_EMPTY.contains(&key)) {
             self.0.insert(key.into(), out.value);
@@ -293,7 +332,7 @@ impl SerializeStruct for Fields {
     }
 
     fn end(self) -> Result<Out, Error> {
-        Out::some(self.0)
+        Ok(Out::some(self.0))
     }
 }
 
@@ -322,7 +361,10 @@ mod tests {
             "spec": {"containers": [], "securityContext": {}, "volumes": [{"name": "v", "emptyDir": {}}]},
         });
         let written = typed::<Pod>(pod).expect("a pod");
-        assert_eq!(written["spec"], json!({"securityContext": {}, "volumes": [{"name": "v", "emptyDir": {}}]}));
+        assert_eq!(
+            written["spec"],
+            json!({"securityContext": {}, "volumes": [{"name": "v", "emptyDir": {}}]})
+        );
     }
 
     #[test]
@@ -332,13 +374,18 @@ mod tests {
             "spec": {"containers": [{"name": "c", "imagePullPolic": "Always"}], "more": 2, "nothing": null},
         });
         let kept = typed::<Pod>(sent.clone()).expect("a pod");
-        let want = ["metadata.extra", "spec.containers[0].imagePullPolic", "spec.more"];
+        let want = [
+            "metadata.extra",
+            "spec.containers[0].imagePullPolic",
+            "spec.more",
+        ];
         assert_eq!(unknown_fields(&sent, &kept), want);
     }
 
     #[test]
     fn a_wrong_type_is_an_error() {
-        let error = typed::<ConfigMap>(json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": 5}}));
+        let error =
+            typed::<ConfigMap>(json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": 5}}));
         assert!(error.expect_err("no text").contains("expected a string"));
     }
 }

@@ -15,7 +15,10 @@ pub(crate) fn secret(object: &mut Value) {
         let data = entry_mut(map, "data");
         for (key, value) in texts {
             if let Value::String(text) = value {
-                data.insert(key, base64::Engine::encode(&base64::prelude::BASE64_STANDARD, text).into());
+                data.insert(
+                    key,
+                    base64::Engine::encode(&base64::prelude::BASE64_STANDARD, text).into(),
+                );
             }
         }
     }
@@ -80,7 +83,12 @@ pub(crate) fn service(object: &mut Value) {
     fill(spec, "type", json!("ClusterIP"));
     fill(spec, "sessionAffinity", json!("None"));
     fill(spec, "internalTrafficPolicy", json!("Cluster"));
-    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+    for port in spec
+        .get_mut("ports")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         let port = object_mut(port);
         fill(port, "protocol", json!("TCP"));
         let target = port.get("port").cloned().unwrap_or_default();
@@ -112,7 +120,14 @@ pub(crate) fn deployment(object: &mut Value) {
     let status = entry_mut(map, "status");
     drop_zeros(
         status,
-        &["replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas", "observedGeneration"],
+        &[
+            "replicas",
+            "updatedReplicas",
+            "readyReplicas",
+            "availableReplicas",
+            "unavailableReplicas",
+            "observedGeneration",
+        ],
     );
 }
 
@@ -150,20 +165,41 @@ fn pod_spec(spec: &mut Map<String, Value>) {
         fill(spec, "serviceAccount", account);
     }
     for list in ["containers", "initContainers"] {
-        for item in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+        for item in spec
+            .get_mut(list)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
             container(object_mut(item));
         }
     }
 }
 
 fn container(container: &mut Map<String, Value>) {
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    let policy = if always_pulled(image) { "Always" } else { "IfNotPresent" };
+    let image = container
+        .get("image")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let policy = if always_pulled(image) {
+        "Always"
+    } else {
+        "IfNotPresent"
+    };
     fill(container, "imagePullPolicy", json!(policy));
     fill(container, "resources", json!({}));
-    fill(container, "terminationMessagePath", json!("/dev/termination-log"));
+    fill(
+        container,
+        "terminationMessagePath",
+        json!("/dev/termination-log"),
+    );
     fill(container, "terminationMessagePolicy", json!("File"));
-    for port in container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+    for port in container
+        .get_mut("ports")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         fill(object_mut(port), "protocol", json!("TCP"));
     }
 }
@@ -193,7 +229,12 @@ pub(crate) fn pod(object: &mut Value) {
         ]),
     );
     let status = entry_mut(map, "status");
-    for condition in status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
+    for condition in status
+        .get_mut("conditions")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
         let condition = object_mut(condition);
         fill(condition, "lastProbeTime", Value::Null);
         fill(condition, "lastTransitionTime", Value::Null);
@@ -202,7 +243,10 @@ pub(crate) fn pod(object: &mut Value) {
 
 pub(crate) fn new_pod(object: &mut Value) {
     let class = quality_of_service(object);
-    object_mut(object).insert("status".into(), json!({"phase": "Pending", "qosClass": class}));
+    object_mut(object).insert(
+        "status".into(),
+        json!({"phase": "Pending", "qosClass": class}),
+    );
 }
 
 /// Guaranteed where every container limits CPU and memory to what it requests, BestEffort where none asks for any.
@@ -212,10 +256,16 @@ fn quality_of_service(pod: &Value) -> &'static str {
         .filter_map(|list| pod.pointer(list).and_then(Value::as_array))
         .flatten()
         .collect();
-    let asks = |container: &Value, list: &str, what: &str| container.pointer(&format!("/resources/{list}/{what}")).cloned();
+    let asks = |container: &Value, list: &str, what: &str| {
+        container
+            .pointer(&format!("/resources/{list}/{what}"))
+            .cloned()
+    };
     let resources = ["cpu", "memory"];
     let none = containers.iter().all(|container| {
-        resources.iter().all(|what| asks(container, "limits", what).is_none() && asks(container, "requests", what).is_none())
+        resources.iter().all(|what| {
+            asks(container, "limits", what).is_none() && asks(container, "requests", what).is_none()
+        })
     });
     if none {
         return "BestEffort";
@@ -223,10 +273,15 @@ fn quality_of_service(pod: &Value) -> &'static str {
     let guaranteed = containers.iter().all(|container| {
         resources.iter().all(|what| {
             let limit = asks(container, "limits", what);
-            limit.is_some() && asks(container, "requests", what).is_none_or(|request| Some(request) == limit)
+            limit.is_some()
+                && asks(container, "requests", what).is_none_or(|request| Some(request) == limit)
         })
     });
-    if guaranteed { "Guaranteed" } else { "Burstable" }
+    if guaranteed {
+        "Guaranteed"
+    } else {
+        "Burstable"
+    }
 }
 
 pub(crate) fn custom_resource_definition(object: &mut Value) {
@@ -237,7 +292,11 @@ pub(crate) fn custom_resource_definition(object: &mut Value) {
         spec.remove("preserveUnknownFields");
     }
     let names = entry_mut(spec, "names");
-    let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let kind = names
+        .get("kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     if !kind.is_empty() {
         fill(names, "singular", kind.to_lowercase().into());
         fill(names, "listKind", format!("{kind}List").into());
@@ -259,14 +318,18 @@ pub(crate) fn new_custom_resource_definition(object: &mut Value) {
 
 /// The version that objects are stored in is one that they may be found in from now on.
 pub(crate) fn stored_versions(definition: &mut Value) {
-    let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+    let versions = definition
+        .pointer("/spec/versions")
+        .and_then(Value::as_array);
     let storage = versions
         .into_iter()
         .flatten()
         .find(|version| version.get("storage") == Some(&Value::Bool(true)))
         .and_then(|version| version.get("name").cloned());
     let Some(storage) = storage else { return };
-    let stored = entry_mut(object_mut(definition), "status").entry("storedVersions").or_insert(Value::Null);
+    let stored = entry_mut(object_mut(definition), "status")
+        .entry("storedVersions")
+        .or_insert(Value::Null);
     match stored {
         Value::Array(list) if list.contains(&storage) => {}
         Value::Array(list) => list.push(storage),

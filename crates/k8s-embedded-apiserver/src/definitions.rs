@@ -19,23 +19,40 @@ pub(crate) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// Collection of the objects of a definition.
 pub(crate) fn storage_of(definition: &Value) -> Cow<'static, str> {
-    format!("{}.{}", text(definition, "/spec/names/plural"), text(definition, "/spec/group")).into()
+    format!(
+        "{}.{}",
+        text(definition, "/spec/names/plural"),
+        text(definition, "/spec/group")
+    )
+    .into()
 }
 
 fn condition<'a>(definition: &'a Value, type_: &str) -> Option<&'a Value> {
     let conditions = definition.pointer("/status/conditions")?.as_array()?;
-    conditions.iter().find(|condition| text(condition, "/type") == type_)
+    conditions
+        .iter()
+        .find(|condition| text(condition, "/type") == type_)
 }
 
 pub(crate) fn is_established(definition: &Value) -> bool {
-    condition(definition, "Established").is_some_and(|condition| text(condition, "/status") == "True")
+    condition(definition, "Established")
+        .is_some_and(|condition| text(condition, "/status") == "True")
 }
 
 /// Sets a condition; its time moves only with its status.
-pub(crate) fn set_condition(definition: &mut Value, type_: &str, status: &str, reason: &str, message: &str, now: &str) {
+pub(crate) fn set_condition(
+    definition: &mut Value,
+    type_: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+    now: &str,
+) {
     let since = condition(definition, type_)
         .filter(|condition| text(condition, "/status") == status)
-        .map_or(now.to_owned(), |condition| text(condition, "/lastTransitionTime").to_owned());
+        .map_or(now.to_owned(), |condition| {
+            text(condition, "/lastTransitionTime").to_owned()
+        });
     let new = json!({
         "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": since,
     });
@@ -45,7 +62,10 @@ pub(crate) fn set_condition(definition: &mut Value, type_: &str, status: &str, r
         *list = json!([]);
     }
     if let Value::Array(list) = list {
-        match list.iter_mut().find(|condition| text(condition, "/type") == type_) {
+        match list
+            .iter_mut()
+            .find(|condition| text(condition, "/type") == type_)
+        {
             Some(found) => *found = new,
             None => list.push(new),
         }
@@ -53,16 +73,34 @@ pub(crate) fn set_condition(definition: &mut Value, type_: &str, status: &str, r
 }
 
 /// Gives `definition` the names that no other definition of the group has, and says so in its status.
-pub(crate) fn accept_names(definition: &Value, others: &[Arc<Value>], now: &str) -> Value {
+///
+/// The names of a built-in resource are nobody else's.
+pub(crate) fn accept_names(
+    definition: &Value,
+    others: &[Arc<Value>],
+    is_builtin: bool,
+    now: &str,
+) -> Value {
     let mut new = definition.clone();
-    let names = definition.pointer("/spec/names").cloned().unwrap_or_default();
+    let names = definition
+        .pointer("/spec/names")
+        .cloned()
+        .unwrap_or_default();
     let taken = |path: &str| -> Vec<&str> {
-        others.iter().map(|other| text(other, &format!("/status/acceptedNames/{path}"))).collect()
+        others
+            .iter()
+            .map(|other| text(other, &format!("/status/acceptedNames/{path}")))
+            .collect()
     };
-    let short_taken: Vec<&str> =
-        others.iter().flat_map(|other| texts(other.pointer("/status/acceptedNames/shortNames"))).collect();
-    let resources: Vec<&str> =
-        taken("plural").into_iter().chain(taken("singular")).chain(short_taken.iter().copied()).collect();
+    let short_taken: Vec<&str> = others
+        .iter()
+        .flat_map(|other| texts(other.pointer("/status/acceptedNames/shortNames")))
+        .collect();
+    let resources: Vec<&str> = taken("plural")
+        .into_iter()
+        .chain(taken("singular"))
+        .chain(short_taken.iter().copied())
+        .collect();
     let kinds: Vec<&str> = taken("kind").into_iter().chain(taken("listKind")).collect();
 
     let mut accepted = Map::new();
@@ -77,7 +115,7 @@ pub(crate) fn accept_names(definition: &Value, others: &[Arc<Value>], now: &str)
             accept_short_names(&names, &resources, &mut accepted, &mut problem);
         }
         let name = text(&names, &format!("/{field}"));
-        if used.contains(&name) {
+        if used.contains(&name) || (is_builtin && field == "plural") {
             problem = Some((reason, format!("{name:?} is already in use")));
         } else if !name.is_empty() {
             accepted.insert(field.into(), name.into());
@@ -92,9 +130,23 @@ pub(crate) fn accept_names(definition: &Value, others: &[Arc<Value>], now: &str)
     entry_mut(object_mut(&mut new), "status").insert("acceptedNames".into(), accepted.into());
     match problem {
         None => {
-            set_condition(&mut new, "NamesAccepted", "True", "NoConflicts", "no conflicts found", now);
+            set_condition(
+                &mut new,
+                "NamesAccepted",
+                "True",
+                "NoConflicts",
+                "no conflicts found",
+                now,
+            );
             let why = "the initial names have been accepted";
-            set_condition(&mut new, "Established", "True", "InitialNamesAccepted", why, now);
+            set_condition(
+                &mut new,
+                "Established",
+                "True",
+                "InitialNamesAccepted",
+                why,
+                now,
+            );
         }
         Some((reason, message)) => {
             set_condition(&mut new, "NamesAccepted", "False", reason, &message, now);
@@ -115,7 +167,9 @@ fn accept_short_names(
 ) {
     let short = texts(names.get("shortNames"));
     match short.iter().find(|name| used.contains(name)) {
-        Some(name) => *problem = Some(("ShortNamesConflict", format!("{name:?} is already in use"))),
+        Some(name) => {
+            *problem = Some(("ShortNamesConflict", format!("{name:?} is already in use")));
+        }
         None if short.is_empty() => {}
         None => {
             accepted.insert("shortNames".into(), short.into());
@@ -128,10 +182,15 @@ pub(crate) fn kinds_of(definition: &Value) -> Vec<Kind> {
     if !is_established(definition) {
         return Vec::new();
     }
-    let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+    let versions = definition
+        .pointer("/spec/versions")
+        .and_then(Value::as_array);
     let is = |version: &Value, what: &str| version.get(what) == Some(&Value::Bool(true));
     let all: Vec<&Value> = versions.into_iter().flatten().collect();
-    let storage = all.iter().find(|version| is(version, "storage")).map_or("", |version| text(version, "/name"));
+    let storage = all
+        .iter()
+        .find(|version| is(version, "storage"))
+        .map_or("", |version| text(version, "/name"));
     all.iter()
         .filter(|version| is(version, "served"))
         .map(|version| kind_of(definition, version, storage, &all))
@@ -139,10 +198,20 @@ pub(crate) fn kinds_of(definition: &Value) -> Vec<Kind> {
 }
 
 fn kind_of(definition: &Value, version: &Value, storage_version: &str, all: &[&Value]) -> Kind {
-    let names = definition.pointer("/status/acceptedNames").cloned().unwrap_or_default();
+    let names = definition
+        .pointer("/status/acceptedNames")
+        .cloned()
+        .unwrap_or_default();
     let owned = |pointer: &str| Cow::Owned(text(&names, pointer).to_owned());
-    let list = |key: &str| texts(names.get(key)).into_iter().map(|text| Cow::Owned(text.to_owned())).collect();
-    let status = version.pointer("/subresources/status").is_some_and(|status| !status.is_null());
+    let list = |key: &str| {
+        texts(names.get(key))
+            .into_iter()
+            .map(|text| Cow::Owned(text.to_owned()))
+            .collect()
+    };
+    let status = version
+        .pointer("/subresources/status")
+        .is_some_and(|status| !status.is_null());
     let custom = Custom {
         version: version.clone(),
         storage_version: storage_version.to_owned(),
@@ -182,7 +251,10 @@ fn kind_of(definition: &Value, version: &Value, storage_version: &str, all: &[&V
 /// The metadata of a custom object is read like that of any other; the rest stays as it was sent.
 fn custom_object(mut object: Value) -> Result<Value, String> {
     let map = object_mut(&mut object);
-    let metadata = map.remove("metadata").filter(|metadata| !metadata.is_null()).unwrap_or_else(|| json!({}));
+    let metadata = map
+        .remove("metadata")
+        .filter(|metadata| !metadata.is_null())
+        .unwrap_or_else(|| json!({}));
     let metadata = typed::<ObjectMeta>(metadata).map_err(|why| format!("metadata: {why}"))?;
     map.insert("metadata".into(), metadata);
     Ok(object)
@@ -194,7 +266,9 @@ fn pointer(path: &str) -> String {
 }
 
 fn scale(version: &Value) -> Option<Scale> {
-    let scale = version.pointer("/subresources/scale").filter(|scale| scale.is_object())?;
+    let scale = version
+        .pointer("/subresources/scale")
+        .filter(|scale| scale.is_object())?;
     let selector = text(scale, "/labelSelectorPath");
     Some(Scale {
         spec_replicas: pointer(text(scale, "/specReplicasPath")),
@@ -223,10 +297,14 @@ fn warning(definition: &Value, version: &Value, all: &[&Value]) -> Option<String
     if let Some(own) = own {
         return Some(own.to_owned());
     }
-    let (group, kind) = (text(definition, "/spec/group"), text(definition, "/spec/names/kind"));
+    let (group, kind) = (
+        text(definition, "/spec/group"),
+        text(definition, "/spec/names/kind"),
+    );
     let name = text(version, "/name");
     let newer = all.iter().find(|other| {
-        other.get("served") == Some(&Value::Bool(true)) && other.get("deprecated") != Some(&Value::Bool(true))
+        other.get("served") == Some(&Value::Bool(true))
+            && other.get("deprecated") != Some(&Value::Bool(true))
     });
     Some(match newer {
         Some(newer) => {

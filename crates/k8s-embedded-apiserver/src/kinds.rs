@@ -70,6 +70,14 @@ pub(crate) struct Custom {
 }
 
 /// One kind in one version of its group.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "a row of a table: each is a column"
+)]
+#[allow(
+    clippy::struct_field_names,
+    reason = "kind and list kind are the terms of the field"
+)]
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
     pub(crate) group: Text,
@@ -130,7 +138,11 @@ impl Kind {
         normalize: fn(Value) -> Result<Value, String>,
     ) -> Self {
         let (group, version, kind) = gvk;
-        let storage = if group.is_empty() { plural.into() } else { format!("{plural}.{group}") };
+        let storage = if group.is_empty() {
+            plural.into()
+        } else {
+            format!("{plural}.{group}")
+        };
         Self {
             group: group.into(),
             version: version.into(),
@@ -214,7 +226,10 @@ impl Kind {
         self
     }
 
-    pub(crate) fn validated(mut self, validate: fn(&Value, Option<&Value>) -> Vec<FieldError>) -> Self {
+    pub(crate) fn validated(
+        mut self,
+        validate: fn(&Value, Option<&Value>) -> Vec<FieldError>,
+    ) -> Self {
         self.validate = validate;
         self
     }
@@ -234,7 +249,12 @@ impl Kind {
         self
     }
 
-    pub(crate) fn view_of(mut self, storage: &'static str, to: fn(Value) -> Value, from: fn(Value) -> Value) -> Self {
+    pub(crate) fn view_of(
+        mut self,
+        storage: &'static str,
+        to: fn(Value) -> Value,
+        from: fn(Value) -> Value,
+    ) -> Self {
         self.storage = storage.into();
         self.to_storage = to;
         self.from_storage = from;

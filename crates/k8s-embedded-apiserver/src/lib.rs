@@ -53,8 +53,8 @@
 //!
 //! - No authentication or authorization: every request may do everything.
 //! - No server-side apply (415) and no `managedFields`.
-//! - No protobuf, neither in bodies (415) nor in answers; YAML is read, but not written. Hence `kubectl create -f`
-//!   works and `kubectl create configmap`, which sends protobuf, does not.
+//! - No protobuf in answers, and in bodies only of the kinds that `kubectl create KIND` makes (others: 400). YAML is
+//!   read, but not written.
 //! - Custom resources are not checked against their schema, neither pruned nor defaulted.
 //! - Built-in kinds are read into the fields that the chosen version of `k8s-openapi` knows. Defaults are those of the
 //!   fields that most objects have; a Service gets no address, and references to other objects are not followed.
@@ -74,6 +74,7 @@
 
 mod api_body;
 mod body;
+mod builder;
 mod builtin;
 mod codec;
 mod convert;
@@ -88,6 +89,7 @@ mod kinds;
 mod lifecycle;
 mod metadata;
 mod patch;
+mod protobuf;
 mod query;
 mod registry;
 mod routes;
@@ -104,4 +106,5 @@ mod verbs;
 mod watch;
 
 pub use api_body::ApiBody;
-pub use server::{ApiFuture, Builder, EmbeddedApiServer};
+pub use builder::Builder;
+pub use server::{ApiFuture, EmbeddedApiServer};

@@ -4,7 +4,10 @@ use serde_json::{Map, Value};
 
 /// A text at a JSON pointer, empty where there is none.
 pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 pub(crate) fn name(object: &Value) -> &str {
@@ -24,7 +27,9 @@ pub(crate) fn version(object: &Value) -> &str {
 }
 
 pub(crate) fn is_deleting(object: &Value) -> bool {
-    object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
+    object
+        .pointer("/metadata/deletionTimestamp")
+        .is_some_and(|time| !time.is_null())
 }
 
 /// The finalizers, in order.
@@ -34,7 +39,11 @@ pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
 
 /// The texts of a JSON list.
 pub(crate) fn texts(list: Option<&Value>) -> Vec<&str> {
-    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    list.and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 /// `metadata`, made an object where it is none. `object` itself must be one; anything else is replaced.
@@ -54,7 +63,10 @@ pub(crate) fn object_mut(value: &mut Value) -> &mut Map<String, Value> {
 }
 
 /// The JSON object under `key`, made where there is none.
-pub(crate) fn entry_mut<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<String, Value> {
+pub(crate) fn entry_mut<'a>(
+    map: &'a mut Map<String, Value>,
+    key: &str,
+) -> &'a mut Map<String, Value> {
     object_mut(map.entry(key).or_insert_with(|| Value::Object(Map::new())))
 }
 
@@ -92,7 +104,9 @@ pub(crate) struct Owner {
 
 /// The owners of an object.
 pub(crate) fn owners(object: &Value) -> Vec<Owner> {
-    let list = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let list = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
     list.into_iter()
         .flatten()
         .map(|owner| Owner {

@@ -13,14 +13,18 @@ impl Query {
     pub(crate) fn parse(query: Option<&str>) -> Self {
         let mut map = BTreeMap::new();
         for (key, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-            map.entry(key.into_owned()).or_insert_with(|| value.into_owned());
+            map.entry(key.into_owned())
+                .or_insert_with(|| value.into_owned());
         }
         Self(map)
     }
 
     /// A parameter that is there and not empty.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str).filter(|value| !value.is_empty())
+        self.0
+            .get(key)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
     }
 
     /// A truth value: anything but nothing, `false` and `0`.
@@ -37,8 +41,11 @@ impl Query {
     pub(crate) fn number(&self, key: &str) -> Result<Option<i64>, Failure> {
         self.get(key)
             .map(|text| {
-                text.parse()
-                    .map_err(|_| Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
+                text.parse().map_err(|_| {
+                    Failure::bad_request(format!(
+                        "strconv.ParseInt: parsing {text:?}: invalid syntax"
+                    ))
+                })
             })
             .transpose()
     }
@@ -76,8 +83,11 @@ impl Query {
             Some("Ignore") => Ok(FieldValidation::Ignore),
             Some("Strict") => Ok(FieldValidation::Strict),
             Some(other) => {
-                let error =
-                    FieldError::not_supported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]);
+                let error = FieldError::not_supported(
+                    "fieldValidation",
+                    other,
+                    &["", "Ignore", "Strict", "Warn"],
+                );
                 Err(Failure::invalid("meta.k8s.io", options, "", &[error]))
             }
         }
@@ -127,7 +137,11 @@ impl ListOptions {
     }
 }
 
-fn watch_errors(continue_: Option<&str>, match_: Option<&str>, initial_events: Option<bool>) -> Vec<FieldError> {
+fn watch_errors(
+    continue_: Option<&str>,
+    match_: Option<&str>,
+    initial_events: Option<bool>,
+) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if initial_events.is_none() && match_.is_some() {
         errors.push(FieldError::forbidden(
@@ -145,7 +159,10 @@ fn watch_errors(continue_: Option<&str>, match_: Option<&str>, initial_events: O
         errors.push(FieldError::not_supported(MATCH, other, &["NotOlderThan"]));
     }
     if continue_.is_some() {
-        errors.push(FieldError::forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+        errors.push(FieldError::forbidden(
+            MATCH,
+            "resourceVersionMatch is forbidden when continue is provided",
+        ));
     }
     errors
 }
@@ -165,10 +182,17 @@ fn list_errors(
             ));
         }
         if continue_.is_some() {
-            errors.push(FieldError::forbidden(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+            errors.push(FieldError::forbidden(
+                MATCH,
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
         }
         if !matches!(text, "Exact" | "NotOlderThan") {
-            errors.push(FieldError::not_supported(MATCH, text, &["Exact", "NotOlderThan"]));
+            errors.push(FieldError::not_supported(
+                MATCH,
+                text,
+                &["Exact", "NotOlderThan"],
+            ));
         }
         if text == "Exact" && version == Some("0") {
             errors.push(FieldError::forbidden(
@@ -178,7 +202,10 @@ fn list_errors(
         }
     }
     if initial_events.is_some() {
-        errors.push(FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+        errors.push(FieldError::forbidden(
+            "sendInitialEvents",
+            "sendInitialEvents is forbidden for list",
+        ));
     }
     errors
 }

@@ -49,7 +49,9 @@ impl Registry {
     /// The kind of an owner reference, in whichever version is served.
     pub(crate) fn by_kind(&self, api_version: &str, kind: &str) -> Option<Arc<Kind>> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        self.kinds().find(|found| found.group == group && found.kind == kind).cloned()
+        self.kinds()
+            .find(|found| found.group == group && found.kind == kind)
+            .cloned()
     }
 
     /// Every kind: the built-in ones first.
@@ -59,13 +61,23 @@ impl Registry {
 
     /// Whether an unknown resource of the group and version is answered as a JSON `Status`.
     pub(crate) fn is_builtin(&self, group: &str, version: &str) -> bool {
-        self.builtin.iter().any(|kind| kind.group == group && kind.version == version)
+        self.builtin
+            .iter()
+            .any(|kind| kind.group == group && kind.version == version)
+    }
+
+    /// Whether a resource is built in, in whichever version.
+    pub(crate) fn is_builtin_resource(&self, group: &str, plural: &str) -> bool {
+        self.builtin
+            .iter()
+            .any(|kind| kind.group == group && kind.plural == plural)
     }
 
     /// Serves what a definition says; replaces what it said before.
     pub(crate) fn serve(&mut self, definition: &Value, kinds: Vec<Kind>) {
         let name = crate::metadata::name(definition).to_owned();
-        self.custom.insert(name, kinds.into_iter().map(Arc::new).collect());
+        self.custom
+            .insert(name, kinds.into_iter().map(Arc::new).collect());
         self.index();
     }
 

@@ -33,15 +33,20 @@ pub(crate) enum Route {
 
 /// Finds what `path` names.
 pub(crate) fn route(path: &str, registry: &Registry) -> Route {
-    let mut segments: Vec<String> =
-        path.split('/').skip(1).map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned()).collect();
+    let mut segments: Vec<String> = path
+        .split('/')
+        .skip(1)
+        .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
+        .collect();
     if segments.len() > 1 && segments.last().is_some_and(String::is_empty) {
         segments.pop();
     }
     let parts: Vec<&str> = segments.iter().map(String::as_str).collect();
     match parts.as_slice() {
         ["api", version, rest @ ..] if !rest.is_empty() => resource("", version, rest, registry),
-        ["apis", group, version, rest @ ..] if !rest.is_empty() => resource(group, version, rest, registry),
+        ["apis", group, version, rest @ ..] if !rest.is_empty() => {
+            resource(group, version, rest, registry)
+        }
         _ => Route::Other,
     }
 }
@@ -52,8 +57,12 @@ fn resource(group: &str, version: &str, rest: &[&str], registry: &Registry) -> R
         rest => (false, rest),
     };
     let (namespace, rest) = in_namespace(group, rest);
-    let [plural, rest @ ..] = rest else { return unknown(group, version, registry) };
-    let Some(kind) = registry.find(group, version, plural) else { return unknown(group, version, registry) };
+    let [plural, rest @ ..] = rest else {
+        return unknown(group, version, registry);
+    };
+    let Some(kind) = registry.find(group, version, plural) else {
+        return unknown(group, version, registry);
+    };
     let namespace = namespace.filter(|namespace| !namespace.is_empty());
     let scoped_right = match (namespace, kind.namespaced) {
         (Some(_), false) => false,
@@ -85,7 +94,9 @@ fn resource(group: &str, version: &str, rest: &[&str], registry: &Registry) -> R
 /// Splits off `namespaces/NS`, unless it is the namespace itself that is meant.
 fn in_namespace<'a, 'b>(group: &str, rest: &'b [&'a str]) -> (Option<&'a str>, &'b [&'a str]) {
     match rest {
-        ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => (None, rest),
+        ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => {
+            (None, rest)
+        }
         ["namespaces", namespace, inner @ ..] if !inner.is_empty() => (Some(namespace), inner),
         _ => (None, rest),
     }
@@ -130,12 +141,30 @@ mod tests {
         for (path, want) in [
             ("/api/v1/configmaps", "configmaps None None None false"),
             ("/api/v1/namespaces", "namespaces None None None false"),
-            ("/api/v1/namespaces/x", "namespaces None Some(\"x\") None false"),
-            ("/api/v1/namespaces/x/status", "namespaces None Some(\"x\") Some(\"status\") false"),
-            ("/api/v1/namespaces/x/configmaps/", "configmaps Some(\"x\") None None false"),
-            ("/api/v1/namespaces//configmaps", "configmaps None None None false"),
-            ("/api/v1/namespaces/x/configmaps/a", "configmaps Some(\"x\") Some(\"a\") None false"),
-            ("/api/v1/watch/namespaces/x/configmaps/a", "configmaps Some(\"x\") Some(\"a\") None true"),
+            (
+                "/api/v1/namespaces/x",
+                "namespaces None Some(\"x\") None false",
+            ),
+            (
+                "/api/v1/namespaces/x/status",
+                "namespaces None Some(\"x\") Some(\"status\") false",
+            ),
+            (
+                "/api/v1/namespaces/x/configmaps/",
+                "configmaps Some(\"x\") None None false",
+            ),
+            (
+                "/api/v1/namespaces//configmaps",
+                "configmaps None None None false",
+            ),
+            (
+                "/api/v1/namespaces/x/configmaps/a",
+                "configmaps Some(\"x\") Some(\"a\") None false",
+            ),
+            (
+                "/api/v1/watch/namespaces/x/configmaps/a",
+                "configmaps Some(\"x\") Some(\"a\") None true",
+            ),
             (
                 "/apis/apps/v1/namespaces/x/deployments/a/status",
                 "deployments Some(\"x\") Some(\"a\") Some(\"status\") false",

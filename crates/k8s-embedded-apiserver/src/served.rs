@@ -6,11 +6,31 @@ use crate::lifecycle::NAMESPACES;
 use crate::registry::Registry;
 
 /// Verbs of a custom resource, in the order of a real server.
-const CUSTOM_VERBS: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+const CUSTOM_VERBS: &[&str] = &[
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+];
 /// Verbs of a built-in resource.
-const VERBS: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const VERBS: &[&str] = &[
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
 /// Verbs of a namespace, which is never deleted in a collection.
-const NAMESPACE_VERBS: &[&str] = &["create", "delete", "get", "list", "patch", "update", "watch"];
+const NAMESPACE_VERBS: &[&str] = &[
+    "create", "delete", "get", "list", "patch", "update", "watch",
+];
 const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
 
 /// Every resource, the built-in ones first.
@@ -24,7 +44,8 @@ fn resource(kind: &Kind) -> ApiResource {
         false if kind.storage == NAMESPACES => NAMESPACE_VERBS,
         false => VERBS,
     };
-    let texts = |texts: &[std::borrow::Cow<'static, str>]| texts.iter().map(ToString::to_string).collect();
+    let texts =
+        |texts: &[std::borrow::Cow<'static, str>]| texts.iter().map(ToString::to_string).collect();
     ApiResource {
         group: kind.group.to_string(),
         version: kind.version.to_string(),
@@ -36,7 +57,10 @@ fn resource(kind: &Kind) -> ApiResource {
         namespaced: kind.namespaced,
         verbs: verbs.to_vec(),
         subresources: subresources(kind),
-        schema: kind.custom.as_ref().and_then(|custom| custom.version.pointer("/schema/openAPIV3Schema").cloned()),
+        schema: kind
+            .custom
+            .as_ref()
+            .and_then(|custom| custom.version.pointer("/schema/openAPIV3Schema").cloned()),
     }
 }
 
@@ -50,7 +74,10 @@ fn subresources(kind: &Kind) -> Vec<ApiSubresource> {
     };
     let mut all = Vec::new();
     if kind.storage == NAMESPACES {
-        all.push(ApiSubresource { verbs: vec!["update"], ..one("finalize", "", "", &kind.kind) });
+        all.push(ApiSubresource {
+            verbs: vec!["update"],
+            ..one("finalize", "", "", &kind.kind)
+        });
     }
     if kind.status {
         all.push(one("status", "", "", &kind.kind));

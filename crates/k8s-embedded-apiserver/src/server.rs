@@ -13,29 +13,20 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Limited};
-use k8s_openapi::jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tower::{BoxError, Service};
 
 use crate::api_body::ApiBody;
 use crate::body;
+use crate::builder::Builder;
 use crate::discovery::{self, Reply};
-use crate::kinds::Kind;
-use crate::lifecycle::{NAMESPACES, State};
+use crate::lifecycle::State;
 use crate::query::Query;
 use crate::routes::{Route, Target, route};
-use crate::source::Source;
 use crate::status::Failure;
-use crate::store::{self, Place};
 use crate::table::{IncludeObject, Rendering, Representation};
 use crate::verbs::{self, Answer, Call};
 use crate::watch;
-
-/// The namespaces that every cluster starts with.
-const FIRST_NAMESPACES: &[&str] = &["default", "kube-node-lease", "kube-public", "kube-system"];
-
-/// Changes of each collection that are kept for watches.
-const HISTORY_LIMIT: usize = 10_000;
 
 /// How long a read waits for a version that has not been reached, as on a real server.
 const VERSION_PATIENCE: Duration = Duration::from_secs(3);
@@ -45,11 +36,18 @@ const VERSION_PATIENCE: Duration = Duration::from_secs(3);
 /// A handle: clones are the same server. It is a [`tower::Service`] that goes behind `kube::Client::new`:
 ///
 /// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), kube::Error> {
 /// use k8s_embedded_apiserver::EmbeddedApiServer;
+/// use k8s_openapi::api::core::v1::Namespace;
+/// use kube::{Api, Client};
 ///
 /// let server = EmbeddedApiServer::new();
-/// let client = kube::Client::new(server.clone(), "default");
-/// # let _ = client;
+/// let client = Client::new(server.clone(), "default");
+/// let namespaces = Api::<Namespace>::all(client).list(&Default::default()).await?;
+/// assert_eq!(namespaces.items.len(), 4);
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone, Debug)]
 pub struct EmbeddedApiServer {
@@ -89,9 +87,15 @@ impl EmbeddedApiServer {
     }
 
     /// Chooses the clock, the seed and limits.
-    #[must_use]
     pub fn builder() -> Builder {
-        Builder { clock: None, seed: None, garbage_collection: true, history_limit: HISTORY_LIMIT }
+        Builder::new()
+    }
+
+    pub(crate) fn with_state(state: State) -> Self {
+        let state = Mutex::new(state);
+        Self {
+            shared: Arc::new(Shared { state }),
+        }
     }
 
     async fn answer<B>(self, request: Request<B>) -> Response<ApiBody>
@@ -101,12 +105,22 @@ impl EmbeddedApiServer {
         B::Error: Into<BoxError>,
     {
         let (parts, body) = request.into_parts();
-        let header = |name| parts.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).map(String::from);
+        let header = |name| {
+            parts
+                .headers
+                .get(name)
+                .and_then(|value: &HeaderValue| value.to_str().ok())
+                .map(String::from)
+        };
         let accept = header(ACCEPT).unwrap_or_default();
         let path = parts.uri.path();
         let mut response = match self.shared.with(|state| route(path, &state.registry)) {
             Route::Target(target) if is_unrouted(&parts.method, &target) => {
-                if target.kind.is_custom() { plain_not_found() } else { refusal(&Failure::method_not_allowed()) }
+                if target.kind.is_custom() {
+                    plain_not_found()
+                } else {
+                    refusal(&Failure::method_not_allowed())
+                }
             }
             Route::Target(target) => {
                 let call = read_body(body).await.map(|body| Call {
@@ -133,7 +147,11 @@ impl EmbeddedApiServer {
 
     /// A request for objects.
     async fn resource(&self, call: Call, accept: &str) -> Response<ApiBody> {
-        let warning = call.kind().custom.as_ref().and_then(|custom| custom.warning.clone());
+        let warning = call
+            .kind()
+            .custom
+            .as_ref()
+            .and_then(|custom| custom.warning.clone());
         let mut response = match self.try_resource(&call, accept).await {
             Ok(response) => response,
             Err(failure) => refusal(&failure),
@@ -149,7 +167,12 @@ impl EmbeddedApiServer {
         let include = IncludeObject::parse(call.query.get("includeObject").unwrap_or_default())?;
         let rendering = Rendering::new(representation, include, call.target.kind.clone());
         let answer = self.handle(call).await?;
-        self.write(&call.target, answer, rendering, representation == Representation::Object)
+        self.write(
+            &call.target,
+            answer,
+            rendering,
+            representation == Representation::Object,
+        )
     }
 
     /// Does what is asked for, after a while if it asks for a version to come.
@@ -159,15 +182,22 @@ impl EmbeddedApiServer {
             let (answer, mut changed) = self.shared.with(|state| {
                 let answer = verbs::handle(state, call);
                 let changed = match answer {
-                    Ok(Answer::NotYet(_)) => Some(state.store.subscribe(&call.kind().storage).changed),
+                    Ok(Answer::NotYet(_)) => {
+                        Some(state.store.subscribe(&call.kind().storage).changed)
+                    }
                     _ => None,
                 };
                 (answer, changed)
             });
-            let Ok(Answer::NotYet(wanted)) = answer else { return answer };
-            let deadline = *left.get_or_insert_with(|| tokio::time::Instant::now() + VERSION_PATIENCE);
+            let Ok(Answer::NotYet(wanted)) = answer else {
+                return answer;
+            };
+            let deadline =
+                *left.get_or_insert_with(|| tokio::time::Instant::now() + VERSION_PATIENCE);
             let in_time = match &mut changed {
-                Some(changed) => tokio::time::timeout_at(deadline, changed.changed()).await.is_ok_and(|got| got.is_ok()),
+                Some(changed) => tokio::time::timeout_at(deadline, changed.changed())
+                    .await
+                    .is_ok_and(|got| got.is_ok()),
                 None => false,
             };
             let current = self.shared.with(|state| state.store.version());
@@ -186,34 +216,54 @@ impl EmbeddedApiServer {
     ) -> Result<Response<ApiBody>, Failure> {
         let now = self.shared.with(|state| state.source.now());
         Ok(match answer {
-            Answer::Object { code, object, warnings } => {
+            Answer::Object {
+                code,
+                object,
+                warnings,
+            } => {
                 let mut response = json(code, &rendering.object(object, now)?);
                 for text in warnings {
                     warn(&mut response, &text);
                 }
                 response
             }
-            Answer::List(list) => json(200, &rendering.list(list.to_json(&target.kind, whole), now)?),
+            Answer::List(list) => json(
+                200,
+                &rendering.list(list.into_json(&target.kind, whole), now)?,
+            ),
             Answer::Other { code, object } => json(code, &object),
             Answer::Watch(plan) => {
                 let stream = watch::stream(self.shared.clone(), plan, rendering);
                 respond(200, "application/json", ApiBody::stream(stream))
             }
             Answer::NotYet(wanted) => {
-                return Err(Failure::version_too_large(wanted, self.shared.with(|state| state.store.version())));
+                return Err(Failure::version_too_large(
+                    wanted,
+                    self.shared.with(|state| state.store.version()),
+                ));
             }
         })
     }
 
     /// A request for what is no resource: versions, groups, documents.
     fn other(&self, method: &Method, path: &str, accept: &str) -> Response<ApiBody> {
-        let resources = self.shared.with(|state| crate::served::resources(&state.registry));
+        let resources = self
+            .shared
+            .with(|state| crate::served::resources(&state.registry));
         match discovery::reply(path, accept, &resources) {
-            Some(_) if !matches!(*method, Method::GET | Method::HEAD) => refusal(&Failure::method_not_allowed()),
-            Some(Reply::Json(content_type, value)) => {
-                respond(200, content_type, ApiBody::from(Bytes::from(value.to_string())))
+            Some(_) if !matches!(*method, Method::GET | Method::HEAD) => {
+                refusal(&Failure::method_not_allowed())
             }
-            Some(Reply::Text(text)) => respond(200, "text/plain; charset=utf-8", ApiBody::from(Bytes::from(text))),
+            Some(Reply::Json(content_type, value)) => respond(
+                200,
+                content_type,
+                ApiBody::from(Bytes::from(value.to_string())),
+            ),
+            Some(Reply::Text(text)) => respond(
+                200,
+                "text/plain; charset=utf-8",
+                ApiBody::from(Bytes::from(text)),
+            ),
             Some(Reply::Failure(failure)) => refusal(&failure),
             None => plain_not_found(),
         }
@@ -222,7 +272,9 @@ impl EmbeddedApiServer {
 
 /// Objects of a namespaced kind can be listed over all namespaces, but not written there.
 fn is_unrouted(method: &Method, target: &Target) -> bool {
-    target.kind.namespaced && target.namespace.is_none() && !matches!(*method, Method::GET | Method::HEAD)
+    target.kind.namespaced
+        && target.namespace.is_none()
+        && !matches!(*method, Method::GET | Method::HEAD)
 }
 
 async fn read_body<B>(body: B) -> Result<Bytes, Failure>
@@ -233,15 +285,22 @@ where
 {
     match Limited::new(body, body::LIMIT).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(Failure::request_too_large(body::LIMIT)),
-        Err(error) => Err(Failure::bad_request(format!("the body of the request could not be read: {error}"))),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            Err(Failure::request_too_large(body::LIMIT))
+        }
+        Err(error) => Err(Failure::bad_request(format!(
+            "the body of the request could not be read: {error}"
+        ))),
     }
 }
 
 fn respond(code: u16, content_type: &'static str, body: ApiBody) -> Response<ApiBody> {
     let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 
@@ -252,7 +311,8 @@ fn json(code: u16, object: &Value) -> Response<ApiBody> {
 }
 
 fn warn(response: &mut Response<ApiBody>, text: &str) {
-    if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", crate::field_error::quote(text))) {
+    if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", crate::field_error::quote(text)))
+    {
         response.headers_mut().append(WARNING, value);
     }
 }
@@ -260,13 +320,19 @@ fn warn(response: &mut Response<ApiBody>, text: &str) {
 fn refusal(failure: &Failure) -> Response<ApiBody> {
     let mut response = json(failure.code, &failure.to_json());
     if let Some(seconds) = failure.retry_after() {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }
 
 fn plain_not_found() -> Response<ApiBody> {
-    respond(404, "text/plain; charset=utf-8", ApiBody::from(Bytes::from_static(b"404 page not found\n")))
+    respond(
+        404,
+        "text/plain; charset=utf-8",
+        ApiBody::from(Bytes::from_static(b"404 page not found\n")),
+    )
 }
 
 impl<B> Service<Request<B>> for EmbeddedApiServer
@@ -304,81 +370,4 @@ impl Future for ApiFuture {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.0.as_mut().poll(cx).map(Ok)
     }
-}
-
-type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
-
-/// What can be chosen about an [`EmbeddedApiServer`].
-#[must_use = "a builder does nothing until `build`"]
-pub struct Builder {
-    clock: Option<Clock>,
-    seed: Option<u64>,
-    garbage_collection: bool,
-    history_limit: usize,
-}
-
-impl fmt::Debug for Builder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("seed", &self.seed)
-            .field("garbage_collection", &self.garbage_collection)
-            .field("history_limit", &self.history_limit)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Builder {
-    /// Where timestamps come from.
-    ///
-    /// By default it is the wall clock at the time of [`build`](Self::build), moved on by tokio's clock: under paused
-    /// time an hour of virtual time moves timestamps by an hour. Outside a tokio runtime tokio's clock is the
-    /// system's, so that a server may be built before the runtime is.
-    pub fn clock(mut self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        self.clock = Some(Box::new(clock));
-        self
-    }
-
-    /// Fixes uids and generated names. By default every server has its own random seed.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Whether dependents go when their owners do (by default they do).
-    pub fn garbage_collection(mut self, collect: bool) -> Self {
-        self.garbage_collection = collect;
-        self
-    }
-
-    /// How many changes of each kind of object are kept for watches (by default 10,000). A watch from an older version
-    /// is answered with 410 Expired.
-    pub fn history_limit(mut self, changes: usize) -> Self {
-        self.history_limit = changes;
-        self
-    }
-
-    /// A server of its own.
-    #[must_use]
-    pub fn build(self) -> EmbeddedApiServer {
-        let source = Source::new(self.clock, self.seed);
-        let mut state = State::new(source, self.history_limit, self.garbage_collection);
-        for name in FIRST_NAMESPACES {
-            first_namespace(&mut state, name);
-        }
-        EmbeddedApiServer { shared: Arc::new(Shared { state: Mutex::new(state) }) }
-    }
-}
-
-fn first_namespace(state: &mut State, name: &str) {
-    let Some(kind) = state.registry.find("", "v1", NAMESPACES) else { return };
-    let mut object = json!({
-        "apiVersion": "v1",
-        "kind": Kind::clone(&kind).kind,
-        "metadata": {"name": name, "uid": state.source.uid(), "creationTimestamp": state.source.stamp()},
-    });
-    (kind.default)(&mut object);
-    (kind.on_create)(&mut object);
-    let place = Place { storage: NAMESPACES.into(), key: store::key(None, name) };
-    state.put(&place, object);
-    state.settle();
 }

@@ -50,8 +50,15 @@ impl Source {
         let mut bytes: [u8; 16] = self.rng.random();
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+        let hex = crate::body::hex(&bytes);
+        format!(
+            "{}-{}-{}-{}-{}",
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..]
+        )
     }
 
     /// What `generateName` appends.
@@ -75,13 +82,16 @@ pub(crate) fn stamp(time: Timestamp) -> String {
 
 /// The wall clock at this moment, moved on by tokio's clock.
 fn virtual_clock() -> impl Fn() -> Timestamp + Send + Sync {
-    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let since_epoch = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     let start = Timestamp::UNIX_EPOCH
         .saturating_add(SignedDuration::try_from(since_epoch).unwrap_or_default())
         .unwrap_or(Timestamp::UNIX_EPOCH);
     let begun = Instant::now();
     move || {
-        let elapsed = SignedDuration::try_from(Instant::now().saturating_duration_since(begun)).unwrap_or_default();
+        let elapsed = SignedDuration::try_from(Instant::now().saturating_duration_since(begun))
+            .unwrap_or_default();
         start.saturating_add(elapsed).unwrap_or(start)
     }
 }

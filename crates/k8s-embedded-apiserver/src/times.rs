@@ -8,6 +8,7 @@ use k8s_openapi::serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::codec::typed;
+use crate::json_error::type_name;
 use crate::metadata::{entry_mut, object_mut};
 
 const LAYOUT: &str = "2006-01-02T15:04:05.000000Z07:00";
@@ -18,35 +19,46 @@ const ZERO: &str = "0001-01-01T00:00:00.000000Z";
 /// Reads a time with exactly six digits after the second, in any zone; gives it in UTC.
 fn micro_time(value: &Value, field: &str) -> Result<Value, String> {
     let Some(text) = value.as_str() else {
-        let kind = match value {
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::Array(_) => "array",
-            _ => "object",
-        };
-        return Err(format!("json: cannot unmarshal {kind} into Go struct field {field} of type string"));
+        let kind = type_name(value);
+        return Err(format!(
+            "json: cannot unmarshal {kind} into Go struct field {field} of type string"
+        ));
     };
     let bytes = text.as_bytes();
-    let digits = bytes.get(19) == Some(&b'.') && bytes.get(20..26).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
+    let digits = bytes.get(19) == Some(&b'.')
+        && bytes
+            .get(20..26)
+            .is_some_and(|part| part.iter().all(u8::is_ascii_digit));
     let rest = text.get(26..).unwrap_or_default();
     let zone = rest == "Z" || (rest.len() == 6 && rest.starts_with(['+', '-']));
     if !digits || !zone {
-        let (from, wanted) = if text.len() > 19 && !digits { (19, ".000000") } else { (26, "Z07:00") };
+        let (from, wanted) = if text.len() > 19 && !digits {
+            (19, ".000000")
+        } else {
+            (26, "Z07:00")
+        };
         let at = text.get(from..).unwrap_or_default();
-        return Err(format!("parsing time {text:?} as {LAYOUT:?}: cannot parse {at:?} as {wanted:?}"));
+        return Err(format!(
+            "parsing time {text:?} as {LAYOUT:?}: cannot parse {at:?} as {wanted:?}"
+        ));
     }
     if text == ZERO {
         return Ok(Value::Null);
     }
-    let time: Timestamp =
-        text.parse().map_err(|error| format!("parsing time {text:?} as {LAYOUT:?}: {error}"))?;
+    let time: Timestamp = text
+        .parse()
+        .map_err(|error| format!("parsing time {text:?} as {LAYOUT:?}: {error}"))?;
     strtime::format("%Y-%m-%dT%H:%M:%S%.6fZ", time)
         .map(Value::from)
         .map_err(|error| format!("parsing time {text:?} as {LAYOUT:?}: {error}"))
 }
 
 /// Takes a time out of an object.
-fn take(map: &mut Map<String, Value>, key: &'static str, path: &str) -> Result<Option<(&'static str, Value)>, String> {
+fn take(
+    map: &mut Map<String, Value>,
+    key: &'static str,
+    path: &str,
+) -> Result<Option<(&'static str, Value)>, String> {
     match map.remove(key) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => Ok(Some((key, micro_time(&value, &format!("{path}{key}"))?))),
@@ -83,15 +95,23 @@ pub(crate) fn event<T: Serialize + DeserializeOwned>(mut object: Value) -> Resul
 
 /// A series; one without a time is read, too, and left for validation.
 fn series(series: Option<Value>) -> Result<Option<Map<String, Value>>, String> {
-    let mut sent = match series {
-        None | Some(Value::Null) => return Ok(None),
-        Some(Value::Object(map)) => map,
-        Some(_) => return Err("json: cannot unmarshal into Go struct field Event.series of type v1.EventSeries".into()),
-    };
+    let mut sent =
+        match series {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Object(map)) => map,
+            Some(_) => return Err(
+                "json: cannot unmarshal into Go struct field Event.series of type v1.EventSeries"
+                    .into(),
+            ),
+        };
     let mut map = Map::new();
     match sent.remove("count") {
         None | Some(Value::Null) => {}
-        Some(Value::Number(count)) if count.as_i64().is_some_and(|count| i32::try_from(count).is_ok()) => {
+        Some(Value::Number(count))
+            if count
+                .as_i64()
+                .is_some_and(|count| i32::try_from(count).is_ok()) =>
+        {
             if count.as_i64() != Some(0) {
                 map.insert("count".into(), count.into());
             }
@@ -101,7 +121,10 @@ fn series(series: Option<Value>) -> Result<Option<Map<String, Value>>, String> {
         }
     }
     let time = take(&mut sent, "lastObservedTime", "EventSeries.series.")?;
-    map.insert("lastObservedTime".into(), time.map(|(_, time)| time).unwrap_or_default());
+    map.insert(
+        "lastObservedTime".into(),
+        time.map(|(_, time)| time).unwrap_or_default(),
+    );
     Ok(Some(map))
 }
 
@@ -115,11 +138,26 @@ mod tests {
     #[test]
     fn six_digits_are_wanted() {
         for (text, want) in [
-            ("2020-01-01T00:00:00.000000Z", Ok("2020-01-01T00:00:00.000000Z")),
-            ("2020-01-01T02:00:00.123456+02:00", Ok("2020-01-01T00:00:00.123456Z")),
-            ("2020-01-01T00:00:00Z", Err("cannot parse \"Z\" as \".000000\"")),
-            ("2020-01-01T00:00:00.5Z", Err("cannot parse \".5Z\" as \".000000\"")),
-            ("2020-01-01T00:00:00.1234567Z", Err("cannot parse \"7Z\" as \"Z07:00\"")),
+            (
+                "2020-01-01T00:00:00.000000Z",
+                Ok("2020-01-01T00:00:00.000000Z"),
+            ),
+            (
+                "2020-01-01T02:00:00.123456+02:00",
+                Ok("2020-01-01T00:00:00.123456Z"),
+            ),
+            (
+                "2020-01-01T00:00:00Z",
+                Err("cannot parse \"Z\" as \".000000\""),
+            ),
+            (
+                "2020-01-01T00:00:00.5Z",
+                Err("cannot parse \".5Z\" as \".000000\""),
+            ),
+            (
+                "2020-01-01T00:00:00.1234567Z",
+                Err("cannot parse \"7Z\" as \"Z07:00\""),
+            ),
             ("yesterday", Err("cannot parse")),
             ("", Err("cannot parse")),
         ] {
@@ -135,7 +173,12 @@ mod tests {
 
     #[test]
     fn a_series_may_lack_its_time() {
-        let event = event::<Event>(json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "series": {"count": 5}}));
-        assert_eq!(event.expect("read")["series"], json!({"count": 5, "lastObservedTime": null}));
+        let event = event::<Event>(
+            json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "series": {"count": 5}}),
+        );
+        assert_eq!(
+            event.expect("read")["series"],
+            json!({"count": 5, "lastObservedTime": null})
+        );
     }
 }

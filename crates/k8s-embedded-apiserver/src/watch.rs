@@ -123,7 +123,10 @@ impl Watch {
     /// Takes what has changed since the last time.
     fn collect(&mut self) {
         let outcome = self.shared.with(|state| {
-            let changes = state.store.changes(&self.kind.storage, self.cursor, self.subscription.epoch);
+            let changes =
+                state
+                    .store
+                    .changes(&self.kind.storage, self.cursor, self.subscription.epoch);
             (changes, state.store.version())
         });
         match outcome {
@@ -144,7 +147,11 @@ impl Watch {
     }
 
     async fn wait(&mut self) {
-        let alarm = if self.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
+        let alarm = if self.bookmarks {
+            self.next_bookmark.min(self.deadline)
+        } else {
+            self.deadline
+        };
         tokio::select! {
             biased;
             changed = self.subscription.changed.changed() => {
@@ -167,13 +174,18 @@ impl Watch {
 
     /// An object enters and leaves the selection as others come and go.
     fn push_change(&mut self, change: &Change) {
-        let selected = |object: &Option<Arc<Value>>| object.clone().filter(|object| self.selection.matches(object));
+        let selected = |object: &Option<Arc<Value>>| {
+            object
+                .clone()
+                .filter(|object| self.selection.matches(object))
+        };
         match (selected(&change.before), selected(&change.after)) {
             (None, Some(after)) => self.push("ADDED", body::to_view(&after, &self.kind)),
             (Some(_), Some(after)) => self.push("MODIFIED", body::to_view(&after, &self.kind)),
             (Some(before), None) => {
                 let mut last = body::to_view(&before, &self.kind);
-                metadata::metadata_mut(&mut last).insert("resourceVersion".into(), change.version.to_string().into());
+                metadata::metadata_mut(&mut last)
+                    .insert("resourceVersion".into(), change.version.to_string().into());
                 self.push("DELETED", last);
             }
             (None, None) => {}
@@ -193,7 +205,7 @@ impl Watch {
             metadata["annotations"] = json!({INITIAL_EVENTS_END: "true"});
         }
         let bookmark = json!({"metadata": metadata});
-        self.push("BOOKMARK", body::to_empty(bookmark, &self.kind));
+        self.push("BOOKMARK", body::to_empty(&bookmark, &self.kind));
     }
 }
 

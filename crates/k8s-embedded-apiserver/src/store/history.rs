@@ -29,7 +29,11 @@ pub(crate) struct History {
 
 impl History {
     pub(crate) fn new(limit: usize, floor: u64) -> Self {
-        Self { changes: VecDeque::new(), limit, floor }
+        Self {
+            changes: VecDeque::new(),
+            limit,
+            floor,
+        }
     }
 
     pub(crate) fn push(&mut self, change: Change) {
@@ -42,11 +46,16 @@ impl History {
     }
 
     /// The changes after `version`, oldest first.
-    pub(crate) fn since(&self, version: u64) -> Result<impl DoubleEndedIterator<Item = &Change>, Expired> {
+    pub(crate) fn since(
+        &self,
+        version: u64,
+    ) -> Result<impl DoubleEndedIterator<Item = &Change>, Expired> {
         if version < self.floor {
             return Err(Expired);
         }
-        let first = self.changes.partition_point(|change| change.version <= version);
+        let first = self
+            .changes
+            .partition_point(|change| change.version <= version);
         Ok(self.changes.range(first..))
     }
 }
@@ -58,13 +67,21 @@ mod tests {
     fn history(limit: usize, versions: &[u64]) -> History {
         let mut history = History::new(limit, 10);
         for version in versions {
-            history.push(Change { version: *version, key: "k".into(), before: None, after: None });
+            history.push(Change {
+                version: *version,
+                key: "k".into(),
+                before: None,
+                after: None,
+            });
         }
         history
     }
 
     fn since(history: &History, version: u64) -> Result<Vec<u64>, Expired> {
-        Ok(history.since(version)?.map(|change| change.version).collect())
+        Ok(history
+            .since(version)?
+            .map(|change| change.version)
+            .collect())
     }
 
     #[test]

@@ -1,5 +1,10 @@
 //! Objects of all kinds, by collection and key, with one counter of versions.
 
+#![allow(
+    clippy::ptr_arg,
+    reason = "names of collections are kept, and are static for built-in kinds"
+)]
+
 mod history;
 
 use std::borrow::Cow;
@@ -11,8 +16,8 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::metadata;
-pub(crate) use history::{Change, Expired};
 use history::History;
+pub(crate) use history::{Change, Expired};
 
 /// The counter starts here, so that version 1 is long gone as on a server that has run for a while.
 const FIRST_VERSION: u64 = 100_000;
@@ -93,8 +98,10 @@ impl Store {
     /// Opens a collection; one that is open stays as it is.
     pub(crate) fn open(&mut self, storage: &Cow<'static, str>) {
         let limit = self.history_limit;
-        let collection =
-            self.collections.entry(storage.clone()).or_insert_with(|| Collection::new(limit, FIRST_VERSION));
+        let collection = self
+            .collections
+            .entry(storage.clone())
+            .or_insert_with(|| Collection::new(limit, FIRST_VERSION));
         collection.closed = false;
     }
 
@@ -105,7 +112,8 @@ impl Store {
             collection.closed = true;
             collection.changed.send_replace(());
         }
-        self.collections.retain(|_, collection| !collection.closed || collection.changed.receiver_count() > 0);
+        self.collections
+            .retain(|_, collection| !collection.closed || collection.changed.receiver_count() > 0);
     }
 
     pub(crate) fn get(&self, storage: &str, key: &str) -> Option<&Arc<Value>> {
@@ -124,19 +132,31 @@ impl Store {
         start: Option<&str>,
     ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Value>)> {
         let (low, high) = bounds(namespace, start);
-        self.collections.get(storage).into_iter().flat_map(move |collection| {
-            let high = high.clone();
-            collection
-                .objects
-                .range::<str, _>((low.as_deref().map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded))
-                .take_while(move |(key, _)| high.as_deref().is_none_or(|high| &***key < high))
-                .collect::<Vec<_>>()
-        })
+        self.collections
+            .get(storage)
+            .into_iter()
+            .flat_map(move |collection| {
+                let high = high.clone();
+                collection
+                    .objects
+                    .range::<str, _>((
+                        low.as_deref().map_or(Bound::Unbounded, Bound::Excluded),
+                        Bound::Unbounded,
+                    ))
+                    .take_while(move |(key, _)| high.as_deref().is_none_or(|high| &***key < high))
+                    .collect::<Vec<_>>()
+            })
     }
 
     /// The objects as they were at `version`.
-    pub(crate) fn snapshot(&self, storage: &str, version: u64) -> Result<BTreeMap<Arc<str>, Arc<Value>>, Expired> {
-        let Some(collection) = self.collections.get(storage) else { return Ok(BTreeMap::new()) };
+    pub(crate) fn snapshot(
+        &self,
+        storage: &str,
+        version: u64,
+    ) -> Result<BTreeMap<Arc<str>, Arc<Value>>, Expired> {
+        let Some(collection) = self.collections.get(storage) else {
+            return Ok(BTreeMap::new());
+        };
         let mut objects = collection.objects.clone();
         for change in collection.history.since(version)?.rev() {
             match &change.before {
@@ -148,25 +168,40 @@ impl Store {
     }
 
     /// Stores `object`, whose `resourceVersion` becomes the next version.
-    pub(crate) fn put(&mut self, storage: &Cow<'static, str>, key: &Arc<str>, mut object: Value) -> Arc<Value> {
+    pub(crate) fn put(
+        &mut self,
+        storage: &Cow<'static, str>,
+        key: &Arc<str>,
+        mut object: Value,
+    ) -> Arc<Value> {
         self.version += 1;
-        metadata::metadata_mut(&mut object).insert("resourceVersion".into(), self.version.to_string().into());
+        metadata::metadata_mut(&mut object)
+            .insert("resourceVersion".into(), self.version.to_string().into());
         let object = Arc::new(object);
-        self.record(storage, key, Some(object.clone()));
+        self.record(storage, key, Some(&object));
         object
     }
 
     /// Removes an object and gives back what it was.
-    pub(crate) fn remove(&mut self, storage: &Cow<'static, str>, key: &Arc<str>) -> Option<Arc<Value>> {
+    pub(crate) fn remove(
+        &mut self,
+        storage: &Cow<'static, str>,
+        key: &Arc<str>,
+    ) -> Option<Arc<Value>> {
         self.get(storage, key)?;
         self.version += 1;
         self.record(storage, key, None)
     }
 
-    fn record(&mut self, storage: &Cow<'static, str>, key: &Arc<str>, after: Option<Arc<Value>>) -> Option<Arc<Value>> {
+    fn record(
+        &mut self,
+        storage: &Cow<'static, str>,
+        key: &Arc<str>,
+        after: Option<&Arc<Value>>,
+    ) -> Option<Arc<Value>> {
         self.open(storage);
         let collection = self.collections.get_mut(storage)?;
-        let before = match &after {
+        let before = match after {
             Some(object) => collection.objects.insert(key.clone(), object.clone()),
             None => collection.objects.remove(key),
         };
@@ -174,15 +209,24 @@ impl Store {
             version: self.version,
             key: key.clone(),
             before: before.clone(),
-            after: after.clone(),
+            after: after.cloned(),
         });
         collection.changed.send_replace(());
-        self.index(storage, key, before.as_deref(), after.as_deref());
+        self.index(storage, key, before.as_deref(), after.map(AsRef::as_ref));
         before
     }
 
-    fn index(&mut self, storage: &Cow<'static, str>, key: &Arc<str>, before: Option<&Value>, after: Option<&Value>) {
-        let place = || Place { storage: storage.clone(), key: key.clone() };
+    fn index(
+        &mut self,
+        storage: &Cow<'static, str>,
+        key: &Arc<str>,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) {
+        let place = || Place {
+            storage: storage.clone(),
+            key: key.clone(),
+        };
         for owner in before.map(metadata::owners).unwrap_or_default() {
             if let Some(places) = self.dependents.get_mut(&owner.uid) {
                 places.remove(&place());
@@ -192,25 +236,43 @@ impl Store {
             }
         }
         for owner in after.map(metadata::owners).unwrap_or_default() {
-            self.dependents.entry(owner.uid).or_default().insert(place());
+            self.dependents
+                .entry(owner.uid)
+                .or_default()
+                .insert(place());
         }
     }
 
     /// The objects that name `uid` as an owner.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<Place> {
-        self.dependents.get(uid).into_iter().flatten().cloned().collect()
+        self.dependents
+            .get(uid)
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect()
     }
 
     /// Follows the changes of a collection from now on.
     pub(crate) fn subscribe(&mut self, storage: &Cow<'static, str>) -> Subscription {
         let limit = self.history_limit;
-        let collection =
-            self.collections.entry(storage.clone()).or_insert_with(|| Collection::new(limit, FIRST_VERSION));
-        Subscription { changed: collection.changed.subscribe(), epoch: collection.epoch }
+        let collection = self
+            .collections
+            .entry(storage.clone())
+            .or_insert_with(|| Collection::new(limit, FIRST_VERSION));
+        Subscription {
+            changed: collection.changed.subscribe(),
+            epoch: collection.epoch,
+        }
     }
 
     /// The changes of a collection after `version`, and whether the collection was closed since `epoch`.
-    pub(crate) fn changes(&self, storage: &str, version: u64, epoch: u64) -> Result<(Vec<Change>, bool), Expired> {
+    pub(crate) fn changes(
+        &self,
+        storage: &str,
+        version: u64,
+        epoch: u64,
+    ) -> Result<(Vec<Change>, bool), Expired> {
         match self.collections.get(storage) {
             Some(collection) => {
                 let changes = collection.history.since(version)?.cloned().collect();
@@ -226,7 +288,10 @@ impl Store {
             .keys()
             .flat_map(|storage| {
                 self.range(storage, Some(namespace), None)
-                    .map(|(key, _)| Place { storage: storage.clone(), key: key.clone() })
+                    .map(|(key, _)| Place {
+                        storage: storage.clone(),
+                        key: key.clone(),
+                    })
             })
             .collect()
     }
@@ -234,7 +299,10 @@ impl Store {
     /// The places of all objects of a collection.
     pub(crate) fn all(&self, storage: &Cow<'static, str>) -> Vec<Place> {
         self.range(storage, None, None)
-            .map(|(key, _)| Place { storage: storage.clone(), key: key.clone() })
+            .map(|(key, _)| Place {
+                storage: storage.clone(),
+                key: key.clone(),
+            })
             .collect()
     }
 }
@@ -263,13 +331,20 @@ mod tests {
     fn store(keys: &[&str]) -> Store {
         let mut store = Store::new(100);
         for key in keys {
-            store.put(&STORAGE, &Arc::from(*key), json!({"metadata": {"name": key}}));
+            store.put(
+                &STORAGE,
+                &Arc::from(*key),
+                json!({"metadata": {"name": key}}),
+            );
         }
         store
     }
 
     fn keys(store: &Store, namespace: Option<&str>, start: Option<&str>) -> Vec<String> {
-        store.range(&STORAGE, namespace, start).map(|(key, _)| key.to_string()).collect()
+        store
+            .range(&STORAGE, namespace, start)
+            .map(|(key, _)| key.to_string())
+            .collect()
     }
 
     #[test]
@@ -287,7 +362,10 @@ mod tests {
         store.remove(&STORAGE, &Arc::from("a"));
         store.put(&STORAGE, &Arc::from("c"), json!({}));
         let past = store.snapshot(&STORAGE, then).expect("kept");
-        assert_eq!(past.keys().map(|key| &**key).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(
+            past.keys().map(|key| &**key).collect::<Vec<_>>(),
+            ["a", "b"]
+        );
     }
 
     #[test]

@@ -19,7 +19,13 @@ const ATTEMPTS: usize = 8;
 pub(super) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let dry_run = call.query.dry_run("CreateOptions")?;
     let validation = call.query.field_validation("CreateOptions")?;
-    let decoded = body::decode(&call.body, call.content_type.as_deref(), call.kind(), &state.registry, validation)?;
+    let decoded = body::decode(
+        &call.body,
+        call.content_type.as_deref(),
+        call.kind(),
+        &state.registry,
+        validation,
+    )?;
     insert(state, call, decoded, validation, dry_run)
 }
 
@@ -36,7 +42,9 @@ pub(super) fn insert(
     let mut object = decoded.object;
     set_namespace(call, &mut object)?;
     if !matches!(metadata::version(&object), "" | "0") {
-        return Err(Failure::unclassified("resourceVersion should not be set on objects to be created"));
+        return Err(Failure::unclassified(
+            "resourceVersion should not be set on objects to be created",
+        ));
     }
     admit(state, call, &object)?;
     prepare(state, kind, &mut object);
@@ -50,8 +58,16 @@ pub(super) fn insert(
             Failure::already_exists(&kind.group, &kind.plural, &name)
         });
     }
-    let object = if dry_run { call.view(&object) } else { call.view(&state.put(&place, object)) };
-    Ok(Answer::Object { code: 201, object, warnings })
+    let object = if dry_run {
+        call.view(&object)
+    } else {
+        call.view(&state.put(&place, object))
+    };
+    Ok(Answer::Object {
+        code: 201,
+        object,
+        warnings,
+    })
 }
 
 /// The namespace of the path is that of the object.
@@ -75,14 +91,29 @@ fn admit(state: &State, call: &Call, object: &Value) -> Result<(), Failure> {
     let name = metadata::name(object);
     if let Some(namespace) = call.namespace() {
         match state.namespace(namespace) {
-            None => return Err(Failure::not_found("", crate::lifecycle::NAMESPACES, namespace)),
+            None => {
+                return Err(Failure::not_found(
+                    "",
+                    crate::lifecycle::NAMESPACES,
+                    namespace,
+                ));
+            }
             Some(found) if is_deleting(found) => {
-                return Err(Failure::namespace_terminating(&kind.group, &kind.plural, name, namespace));
+                return Err(Failure::namespace_terminating(
+                    &kind.group,
+                    &kind.plural,
+                    name,
+                    namespace,
+                ));
             }
             Some(_) => {}
         }
     }
-    if kind.custom.as_ref().is_some_and(|custom| custom.terminating) {
+    if kind
+        .custom
+        .as_ref()
+        .is_some_and(|custom| custom.terminating)
+    {
         let why = "create not allowed while custom resource definition is terminating";
         return Err(Failure::forbidden(&kind.group, &kind.plural, name, why));
     }
@@ -101,7 +132,11 @@ fn prepare(state: &mut State, kind: &Kind, object: &mut Value) {
     let uid = state.source.uid();
     let now = state.source.stamp();
     let metadata = metadata_mut(object);
-    for key in ["deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"] {
+    for key in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "resourceVersion",
+    ] {
         metadata.remove(key);
     }
     metadata.insert("uid".into(), uid.into());
@@ -134,4 +169,3 @@ fn name_it(state: &mut State, call: &Call, object: &mut Value) -> crate::store::
     }
     call.place(metadata::name(object))
 }
-

@@ -24,7 +24,11 @@ impl DeleteOptions {
         if call.body.is_empty() {
             call.query.number("gracePeriodSeconds")?;
             let orphan = call.query.flag("orphanDependents");
-            return Self::checked(call.query.get("propagationPolicy"), orphan, call.query.dry_run("DeleteOptions")?);
+            return Self::checked(
+                call.query.get("propagationPolicy"),
+                orphan,
+                call.query.dry_run("DeleteOptions")?,
+            );
         }
         let options = read_body(call)?;
         let texts = |key: &str| metadata::texts(options.get(key));
@@ -33,12 +37,23 @@ impl DeleteOptions {
             ["All"] => true,
             other => {
                 let error = FieldError::not_supported("dryRun", other.to_vec(), &["All"]);
-                return Err(Failure::invalid("meta.k8s.io", "DeleteOptions", "", &[error]));
+                return Err(Failure::invalid(
+                    "meta.k8s.io",
+                    "DeleteOptions",
+                    "",
+                    &[error],
+                ));
             }
         };
-        let policy = Some(metadata::text(&options, "/propagationPolicy")).filter(|text| !text.is_empty());
+        let policy =
+            Some(metadata::text(&options, "/propagationPolicy")).filter(|text| !text.is_empty());
         let orphan = options.get("orphanDependents").and_then(Value::as_bool);
-        let given = |pointer: &str| options.pointer(pointer).and_then(Value::as_str).map(Into::into);
+        let given = |pointer: &str| {
+            options
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .map(Into::into)
+        };
         Ok(Self {
             uid: given("/preconditions/uid"),
             version: given("/preconditions/resourceVersion"),
@@ -47,8 +62,8 @@ impl DeleteOptions {
     }
 
     fn checked(policy: Option<&str>, orphan: Option<bool>, dry_run: bool) -> Result<Self, Failure> {
-        let invalid = |error| Failure::invalid("meta.k8s.io", "DeleteOptions", "", &[error]);
         const FIELD: &str = "propagationPolicy";
+        let invalid = |error| Failure::invalid("meta.k8s.io", "DeleteOptions", "", &[error]);
         if let (Some(policy), Some(_)) = (policy, orphan) {
             let why = "orphanDependents and deletionPropagation cannot be both set";
             return Err(invalid(FieldError::invalid(FIELD, policy, why)));
@@ -63,7 +78,11 @@ impl DeleteOptions {
                 return Err(invalid(FieldError::not_supported(FIELD, other, &known)));
             }
         };
-        Ok(Self { propagation, dry_run, ..Self::default() })
+        Ok(Self {
+            propagation,
+            dry_run,
+            ..Self::default()
+        })
     }
 
     /// 409 where the object is not the one that was meant.
@@ -75,21 +94,24 @@ impl DeleteOptions {
             return Err(Failure::uid_precondition(group, kind, name, wanted, uid));
         }
         if let Some(wanted) = self.version.as_deref().filter(|wanted| *wanted != version) {
-            return Err(Failure::version_precondition(group, kind, name, wanted, version));
+            return Err(Failure::version_precondition(
+                group, kind, name, wanted, version,
+            ));
         }
         Ok(())
     }
 }
 
 fn read_body(call: &Call) -> Result<Value, Failure> {
-    let mut options = body::read(&call.body, call.content_type.as_deref(), "DeleteOptions").map_err(|mut failure| {
-        // Here the real server quotes neither the kind nor the body.
-        if let Some((_, rest)) = failure.message.split_once("): ") {
-            let end = rest.rfind(" (").unwrap_or(rest.len());
-            failure.message = rest[..end].to_owned();
-        }
-        failure
-    })?;
+    let mut options = body::read(&call.body, call.content_type.as_deref(), "DeleteOptions")
+        .map_err(|mut failure| {
+            // Here the real server quotes neither the kind nor the body.
+            if let Some((_, rest)) = failure.message.split_once("): ") {
+                let end = rest.rfind(" (").unwrap_or(rest.len());
+                failure.message = rest[..end].to_owned();
+            }
+            failure
+        })?;
     if options.is_null() {
         options = Value::Object(serde_json::Map::new());
     }
@@ -100,7 +122,9 @@ fn read_body(call: &Call) -> Result<Value, Failure> {
     if !matches!(kind, "" | "DeleteOptions") {
         let version = metadata::text(&options, "/apiVersion");
         let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
-        return Err(Failure::bad_request(format!("no kind {kind:?} is registered for version {version:?} {scheme}")));
+        return Err(Failure::bad_request(format!(
+            "no kind {kind:?} is registered for version {version:?} {scheme}"
+        )));
     }
     Ok(options)
 }
@@ -113,10 +137,19 @@ pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> 
     let kind = call.kind();
     if kind.storage == NAMESPACES && IMMORTAL.contains(&call.name()) {
         let why = "this namespace may not be deleted";
-        return Err(Failure::forbidden(&kind.group, &kind.plural, call.name(), why));
+        return Err(Failure::forbidden(
+            &kind.group,
+            &kind.plural,
+            call.name(),
+            why,
+        ));
     }
     let place = call.place(call.name());
-    let existing = state.store.at(&place).cloned().ok_or_else(|| call.not_found())?;
+    let existing = state
+        .store
+        .at(&place)
+        .cloned()
+        .ok_or_else(|| call.not_found())?;
     options.check(call, &existing)?;
     let deletion = if options.dry_run {
         if State::would_hold(&existing, &place, options.propagation) {
@@ -125,7 +158,9 @@ pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> 
             Deletion::Gone(existing)
         }
     } else {
-        state.delete(&place, options.propagation).ok_or_else(|| call.not_found())?
+        state
+            .delete(&place, options.propagation)
+            .ok_or_else(|| call.not_found())?
     };
     Ok(answer(state, call, &deletion))
 }
@@ -142,11 +177,23 @@ fn answer(state: &State, call: &Call, deletion: &Deletion) -> Answer {
                 metadata.insert("deletionTimestamp".into(), now.into());
                 metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
             }
-            Answer::Object { code: 200, object, warnings: Vec::new() }
+            Answer::Object {
+                code: 200,
+                object,
+                warnings: Vec::new(),
+            }
         }
         Deletion::Gone(object) => {
-            let status = status::deleted(&kind.group, &kind.plural, metadata::name(object), metadata::uid(object));
-            Answer::Other { code: 200, object: status }
+            let status = status::deleted(
+                &kind.group,
+                &kind.plural,
+                metadata::name(object),
+                metadata::uid(object),
+            );
+            Answer::Other {
+                code: 200,
+                object: status,
+            }
         }
     }
 }
@@ -165,7 +212,10 @@ pub(super) fn collection(state: &mut State, call: &Call) -> Result<Answer, Failu
             let namespace = metadata::namespace(&object);
             let namespace = call.kind().namespaced.then_some(namespace);
             let key = crate::store::key(namespace, metadata::name(&object));
-            let place = crate::store::Place { storage: call.kind().storage.clone(), key };
+            let place = crate::store::Place {
+                storage: call.kind().storage.clone(),
+                key,
+            };
             state.delete(&place, options.propagation);
         }
     }

@@ -27,9 +27,18 @@ pub(crate) struct Selection {
 impl Selection {
     /// Whether a stored object is selected.
     pub(crate) fn matches(&self, object: &Value) -> bool {
-        self.namespace.as_deref().is_none_or(|namespace| namespace == metadata::namespace(object))
-            && self.name.as_deref().is_none_or(|name| name == metadata::name(object))
-            && self.labels.matches(object.pointer("/metadata/labels").and_then(Value::as_object))
+        self.namespace
+            .as_deref()
+            .is_none_or(|namespace| namespace == metadata::namespace(object))
+            && self
+                .name
+                .as_deref()
+                .is_none_or(|name| name == metadata::name(object))
+            && self.labels.matches(
+                object
+                    .pointer("/metadata/labels")
+                    .and_then(Value::as_object),
+            )
             && self.fields.matches(object)
     }
 }
@@ -41,19 +50,31 @@ pub(crate) fn selection(call: &Call) -> Result<Selection, Failure> {
     let text = call.query.get("fieldSelector").unwrap_or_default();
     let fields = match &kind.custom {
         Some(custom) => {
-            let listed: Vec<(&str, &str)> =
-                custom.selectable.iter().map(|(label, path)| (label.as_str(), path.as_str())).collect();
+            let listed: Vec<(&str, &str)> = custom
+                .selectable
+                .iter()
+                .map(|(label, path)| (label.as_str(), path.as_str()))
+                .collect();
             FieldSelector::parse(text, FieldRules::Listed(&listed), kind.namespaced)?
         }
         None => FieldSelector::parse(text, kind.fields, kind.namespaced)?,
     };
     let name = call.target.name.clone();
-    if let (Some(name), Some(selected)) = (&name, fields.name()) {
-        if name != selected {
-            return Err(Failure::bad_request("fieldSelector metadata.name doesn't match requested name"));
-        }
+    if name
+        .as_deref()
+        .zip(fields.name())
+        .is_some_and(|(name, selected)| name != selected)
+    {
+        return Err(Failure::bad_request(
+            "fieldSelector metadata.name doesn't match requested name",
+        ));
     }
-    Ok(Selection { namespace: call.target.namespace.clone(), name, labels, fields })
+    Ok(Selection {
+        namespace: call.target.namespace.clone(),
+        name,
+        labels,
+        fields,
+    })
 }
 
 /// Where a list goes on: after `start`, as things were at `version`.
@@ -64,23 +85,39 @@ struct Continue {
 
 impl Continue {
     fn parse(token: &str) -> Result<Self, Failure> {
-        let invalid = |why: String| Failure::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-        let bytes = BASE64_URL_SAFE_NO_PAD.decode(token.trim_end_matches('=')).map_err(|error| invalid(error.to_string()))?;
-        let value: Value = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
-        let start = metadata::text(&value, "/start").trim_end_matches('\0').to_owned();
+        let invalid = |why: String| {
+            Failure::bad_request(format!(
+                "invalid continue token: continue key is not valid: {why}"
+            ))
+        };
+        let bytes = BASE64_URL_SAFE_NO_PAD
+            .decode(token.trim_end_matches('='))
+            .map_err(|error| invalid(error.to_string()))?;
+        let value: Value =
+            serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
+        let start = metadata::text(&value, "/start")
+            .trim_end_matches('\0')
+            .to_owned();
         let version = value.get("rv").and_then(Value::as_i64);
         if metadata::text(&value, "/v") != "meta.k8s.io/v1" || start.is_empty() {
             return Err(invalid("it was not made by this server".into()));
         }
         match version {
-            Some(-1) => Ok(Self { version: None, start }),
-            Some(version) if version > 0 => Ok(Self { version: version.try_into().ok(), start }),
+            Some(-1) => Ok(Self {
+                version: None,
+                start,
+            }),
+            Some(version) if version > 0 => Ok(Self {
+                version: version.try_into().ok(),
+                start,
+            }),
             _ => Err(invalid("it has no resourceVersion".into())),
         }
     }
 
     fn token(version: i64, start: &str) -> String {
-        let text = json!({"v": "meta.k8s.io/v1", "rv": version, "start": format!("{start}\0")}).to_string();
+        let text = json!({"v": "meta.k8s.io/v1", "rv": version, "start": format!("{start}\0")})
+            .to_string();
         BASE64_URL_SAFE_NO_PAD.encode(text)
     }
 }
@@ -91,9 +128,20 @@ type Found = Vec<(Arc<str>, Arc<Value>)>;
 pub(super) fn list(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let options = ListOptions::parse(&call.query, false)?;
     let selection = selection(call)?;
-    let token = options.continue_.as_deref().map(Continue::parse).transpose()?;
-    if token.is_some() && options.version.as_deref().is_some_and(|version| version != "0") {
-        return Err(Failure::bad_request("specifying resource version is not allowed when using continue"));
+    let token = options
+        .continue_
+        .as_deref()
+        .map(Continue::parse)
+        .transpose()?;
+    if token.is_some()
+        && options
+            .version
+            .as_deref()
+            .is_some_and(|version| version != "0")
+    {
+        return Err(Failure::bad_request(
+            "specifying resource version is not allowed when using continue",
+        ));
     }
     let wanted = wanted_version(&options)?;
     if wanted.is_some_and(|version| version > state.store.version()) {
@@ -109,16 +157,24 @@ pub(super) fn list(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         Ok(found) => {
             let version = at.unwrap_or(state.store.version());
             // From the cache, which version 0 asks for, lists come whole.
-            let limit = if options.version.as_deref() == Some("0") && token.is_none() { 0 } else { options.limit };
+            let limit = if options.version.as_deref() == Some("0") && token.is_none() {
+                0
+            } else {
+                options.limit
+            };
             Ok(Answer::List(page(call, &selection, found, version, limit)))
         }
         Err(Expired) if token.is_some() => Ok(expired_token(start.unwrap_or_default())),
-        Err(Expired) => Err(Failure::expired("The resourceVersion for the provided list is too old.")),
+        Err(Expired) => Err(Failure::expired(
+            "The resourceVersion for the provided list is too old.",
+        )),
     }
 }
 
 fn wanted_version(options: &ListOptions) -> Result<Option<u64>, Failure> {
-    let Some(text) = options.version.as_deref().filter(|text| *text != "0") else { return Ok(None) };
+    let Some(text) = options.version.as_deref().filter(|text| *text != "0") else {
+        return Ok(None);
+    };
     text.parse().map(Some).map_err(|_| {
         Failure::bad_request(format!(
             "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
@@ -127,10 +183,20 @@ fn wanted_version(options: &ListOptions) -> Result<Option<u64>, Failure> {
 }
 
 /// The objects of the collection or namespace after `start`, now or at a version.
-fn find(state: &State, call: &Call, at: Option<u64>, start: Option<&str>) -> Result<Found, Expired> {
+fn find(
+    state: &State,
+    call: &Call,
+    at: Option<u64>,
+    start: Option<&str>,
+) -> Result<Found, Expired> {
     let storage = &call.kind().storage;
     let namespace = call.target.namespace.as_deref();
-    let start = start.map(|start| namespace.map_or_else(|| start.to_owned(), |namespace| format!("{namespace}/{start}")));
+    let start = start.map(|start| {
+        namespace.map_or_else(
+            || start.to_owned(),
+            |namespace| format!("{namespace}/{start}"),
+        )
+    });
     let start = start.as_deref();
     match at {
         Some(version) if version != state.store.version() => {
@@ -171,11 +237,20 @@ fn page(call: &Call, selection: &Selection, found: Found, version: u64, limit: u
     let more = last.filter(|(index, _)| index + 1 < total && selection.fields.name().is_none());
     let namespace = call.target.namespace.as_deref();
     let continue_ = more.as_ref().map(|(_, key)| {
-        let start = namespace.and_then(|namespace| key.strip_prefix(namespace)?.strip_prefix('/')).unwrap_or(key);
+        let start = namespace
+            .and_then(|namespace| key.strip_prefix(namespace)?.strip_prefix('/'))
+            .unwrap_or(key);
         Continue::token(i64::try_from(version).unwrap_or(-1), start)
     });
-    let remaining = more.filter(|_| unselected).map(|(index, _)| total - index - 1);
-    List { version: version.to_string(), continue_, remaining, items }
+    let remaining = more
+        .filter(|_| unselected)
+        .map(|(index, _)| total - index - 1);
+    List {
+        version: version.to_string(),
+        continue_,
+        remaining,
+        items,
+    }
 }
 
 /// 410 with a token that goes on from the present.
@@ -188,23 +263,40 @@ fn expired_token(start: &str) -> Answer {
     );
     let mut object = failure.to_json();
     object["metadata"] = json!({"continue": Continue::token(-1, start)});
-    Answer::Other { code: failure.code, object }
+    Answer::Other {
+        code: failure.code,
+        object,
+    }
 }
 
 /// The objects that a deletecollection is about, and the list that answers it.
 pub(super) fn selected(state: &State, call: &Call) -> Result<(Vec<Arc<Value>>, List), Failure> {
     let options = ListOptions::parse(&call.query, false)?;
     let selection = selection(call)?;
-    let token = options.continue_.as_deref().map(Continue::parse).transpose()?;
+    let token = options
+        .continue_
+        .as_deref()
+        .map(Continue::parse)
+        .transpose()?;
     let start = token.as_ref().map(|token| token.start.as_str());
-    let found = find(state, call, None, start)
-        .map_err(|Expired| Failure::expired("The resourceVersion for the provided list is too old."))?;
-    let mut objects: Vec<Arc<Value>> =
-        found.iter().filter(|(_, object)| selection.matches(object)).map(|(_, object)| object.clone()).collect();
+    let found = find(state, call, None, start).map_err(|Expired| {
+        Failure::expired("The resourceVersion for the provided list is too old.")
+    })?;
+    let mut objects: Vec<Arc<Value>> = found
+        .iter()
+        .filter(|(_, object)| selection.matches(object))
+        .map(|(_, object)| object.clone())
+        .collect();
     if options.limit > 0 {
         objects.truncate(options.limit);
     }
-    let list = page(call, &selection, found, state.store.version(), options.limit);
+    let list = page(
+        call,
+        &selection,
+        found,
+        state.store.version(),
+        options.limit,
+    );
     Ok((objects, list))
 }
 
@@ -216,8 +308,11 @@ pub(super) fn watch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         .version
         .as_deref()
         .map(|text| {
-            text.parse::<u64>()
-                .map_err(|_| Failure::unclassified(format!("strconv.ParseUint: parsing {text:?}: invalid syntax")))
+            text.parse::<u64>().map_err(|_| {
+                Failure::unclassified(format!(
+                    "strconv.ParseUint: parsing {text:?}: invalid syntax"
+                ))
+            })
         })
         .transpose()?;
     let from_state = match options.initial_events {
@@ -240,7 +335,8 @@ pub(super) fn watch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     };
     let end_told = options.bookmarks
         && from_state
-        && (options.initial_events == Some(true) || (options.initial_events.is_none() && version.is_none()));
+        && (options.initial_events == Some(true)
+            || (options.initial_events.is_none() && version.is_none()));
     // A real server ends a watch after half an hour to an hour.
     let seconds = match options.timeout_seconds {
         Some(seconds) => seconds,

@@ -38,11 +38,18 @@ pub(crate) struct Call {
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// An object in the version asked for.
-    Object { code: u16, object: Value, warnings: Vec<String> },
+    Object {
+        code: u16,
+        object: Value,
+        warnings: Vec<String>,
+    },
     /// A list in the version asked for; its items carry their type.
     List(List),
     /// A `Status`, a `Scale`: nothing that has another representation.
-    Other { code: u16, object: Value },
+    Other {
+        code: u16,
+        object: Value,
+    },
     Watch(WatchPlan),
     /// The version asked for has not been reached; ask again when it was, or give up after a while.
     NotYet(u64),
@@ -59,7 +66,7 @@ pub(crate) struct List {
 
 impl List {
     /// The list in the version asked for; `whole` if it is not made into a table or the like.
-    pub(crate) fn to_json(self, kind: &Kind, whole: bool) -> Value {
+    pub(crate) fn into_json(self, kind: &Kind, whole: bool) -> Value {
         let mut metadata = json!({"resourceVersion": self.version});
         if let Some(token) = self.continue_ {
             metadata["continue"] = token.into();
@@ -95,7 +102,10 @@ impl Call {
     }
 
     fn place(&self, name: &str) -> Place {
-        Place { storage: self.kind().storage.clone(), key: store::key(self.namespace(), name) }
+        Place {
+            storage: self.kind().storage.clone(),
+            key: store::key(self.namespace(), name),
+        }
     }
 
     fn not_found(&self) -> Failure {
@@ -108,7 +118,11 @@ impl Call {
 
     /// Answers with an object.
     fn object(&self, stored: &Value) -> Answer {
-        Answer::Object { code: 200, object: self.view(stored), warnings: Vec::new() }
+        Answer::Object {
+            code: 200,
+            object: self.view(stored),
+            warnings: Vec::new(),
+        }
     }
 }
 
@@ -128,7 +142,9 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         ("PUT", true, Some("scale")) => scale::replace(state, call),
         ("PATCH", true, Some("scale")) => scale::patch(state, call),
         ("GET" | "HEAD", true, Some("finalize")) => Err(Failure::method_not_allowed()),
-        ("GET" | "HEAD", _, _) if target.watch || (subresource.is_none() && call.query.is_set("watch")) => {
+        ("GET" | "HEAD", _, _)
+            if target.watch || (subresource.is_none() && call.query.is_set("watch")) =>
+        {
             list::watch(state, call)
         }
         ("GET" | "HEAD", true, _) => read::get(state, call),
@@ -152,7 +168,11 @@ fn subject(kind: &Kind) -> (&str, &str) {
 }
 
 /// 422 with all errors, if there are any.
-fn refuse(kind: &Kind, name: &str, errors: &[crate::field_error::FieldError]) -> Result<(), Failure> {
+fn refuse(
+    kind: &Kind,
+    name: &str,
+    errors: &[crate::field_error::FieldError],
+) -> Result<(), Failure> {
     if errors.is_empty() {
         return Ok(());
     }

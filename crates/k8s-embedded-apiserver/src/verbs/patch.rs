@@ -16,10 +16,15 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let dry_run = call.query.dry_run("PatchOptions")?;
     let validation = call.query.field_validation("PatchOptions")?;
     let place = call.place(call.name());
-    let existing = state.store.at(&place).cloned().ok_or_else(|| call.not_found())?;
+    let existing = state
+        .store
+        .at(&place)
+        .cloned()
+        .ok_or_else(|| call.not_found())?;
     let patched = patch::apply(patch_kind, &call.view(&existing), &call.body)?;
     check_type(call.kind(), &patched)?;
-    let decoded = body::to_stored(patched.clone(), call.kind()).map_err(|why| bad_result(&patched, &why))?;
+    let decoded =
+        body::to_stored(patched.clone(), call.kind()).map_err(|why| bad_result(&patched, &why))?;
     if let Some(why) = decoded.strict_error(validation) {
         return Err(bad_result(&patched, &why));
     }
@@ -29,7 +34,11 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     update::check_name(call, name)?;
     create::set_namespace(call, &mut object)?;
     let object = update::finish(state, call, &existing, object, dry_run)?;
-    Ok(Answer::Object { code: 200, object: call.view(&object), warnings })
+    Ok(Answer::Object {
+        code: 200,
+        object: call.view(&object),
+        warnings,
+    })
 }
 
 /// Which patch the body is; strategic merge needs to know the kind, so that custom resources have none.
@@ -40,11 +49,16 @@ pub(super) fn kind_of_patch(call: &Call) -> Result<PatchKind, Failure> {
     let content_type = call.content_type.as_deref().unwrap_or_default();
     let custom = call.kind().is_custom();
     match PatchKind::from_content_type(content_type) {
-        Some(PatchKind::Strategic) if custom => Err(Failure::unsupported_media_type(&[JSON, MERGE])),
+        Some(PatchKind::Strategic) if custom => {
+            Err(Failure::unsupported_media_type(&[JSON, MERGE]))
+        }
         Some(kind) => Ok(kind),
         None if content_type.starts_with("application/apply-patch") => {
             let mut failure = Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC]);
-            failure.message = format!("server-side apply is not supported by this server - {}", failure.message);
+            failure.message = format!(
+                "server-side apply is not supported by this server - {}",
+                failure.message
+            );
             Err(failure)
         }
         None if custom => Err(Failure::unsupported_media_type(&[JSON, MERGE])),
@@ -54,14 +68,22 @@ pub(super) fn kind_of_patch(call: &Call) -> Result<PatchKind, Failure> {
 
 /// A patch may not make an object of another kind.
 fn check_type(kind: &Kind, patched: &Value) -> Result<(), Failure> {
-    let (version, name) = (metadata::text(patched, "/apiVersion"), metadata::text(patched, "/kind"));
+    let (version, name) = (
+        metadata::text(patched, "/apiVersion"),
+        metadata::text(patched, "/kind"),
+    );
     if version == kind.api_version() && name == kind.kind {
         return Ok(());
     }
     let why = if name == kind.kind {
-        format!("no kind {name:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"")
+        format!(
+            "no kind {name:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        )
     } else {
-        format!("converting ({version}.{name}) to ({}): unknown conversion", kind.kind)
+        format!(
+            "converting ({version}.{name}) to ({}): unknown conversion",
+            kind.kind
+        )
     };
     Err(bad_result(patched, &why))
 }

@@ -16,7 +16,10 @@ use crate::status::Failure;
 
 pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let (object, paths) = found(state, call)?;
-    Ok(Answer::Other { code: 200, object: scale_of(&object, &paths)? })
+    Ok(Answer::Other {
+        code: 200,
+        object: scale_of(&object, &paths)?,
+    })
 }
 
 pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
@@ -35,8 +38,16 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
 }
 
 fn found(state: &State, call: &Call) -> Result<(Arc<Value>, Scale), Failure> {
-    let object = state.store.at(&call.place(call.name())).cloned().ok_or_else(|| call.not_found())?;
-    let paths = call.kind().scale.clone().ok_or_else(Failure::no_such_resource)?;
+    let object = state
+        .store
+        .at(&call.place(call.name()))
+        .cloned()
+        .ok_or_else(|| call.not_found())?;
+    let paths = call
+        .kind()
+        .scale
+        .clone()
+        .ok_or_else(Failure::no_such_resource)?;
     Ok((object, paths))
 }
 
@@ -47,17 +58,34 @@ fn scale_of(object: &Value, paths: &Scale) -> Result<Value, Failure> {
         Failure::internal(&format!("the spec replicas field {path:?} does not exist"))
     })?;
     let mut status = json!({"replicas": count(&paths.status_replicas).unwrap_or(0)});
-    let selector = paths.selector.as_deref().and_then(|path| object.pointer(path)).map(selector_text).unwrap_or_default();
+    let selector = paths
+        .selector
+        .as_deref()
+        .and_then(|path| object.pointer(path))
+        .map(selector_text)
+        .unwrap_or_default();
     if !selector.is_empty() {
         status["selector"] = selector.into();
     }
     let mut kept = json!({});
     let old = object.get("metadata").cloned().unwrap_or_default();
-    for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+    for key in [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+    ] {
         metadata::copy_key(&old, object_mut(&mut kept), key);
     }
-    let spec = if replicas == 0 { json!({}) } else { json!({"replicas": replicas}) };
-    Ok(json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": kept, "spec": spec, "status": status}))
+    let spec = if replicas == 0 {
+        json!({})
+    } else {
+        json!({"replicas": replicas})
+    };
+    Ok(
+        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": kept, "spec": spec, "status": status}),
+    )
 }
 
 /// A `LabelSelector` as text; a text stays as it is.
@@ -71,7 +99,12 @@ fn selector_text(selector: &Value) -> String {
         .flatten()
         .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
         .collect();
-    for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
+    for expression in selector
+        .get("matchExpressions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         let key = metadata::text(expression, "/key");
         let values = metadata::texts(expression.get("values")).join(",");
         terms.push(match metadata::text(expression, "/operator") {
@@ -97,7 +130,10 @@ fn write(
     map.insert("kind".into(), "Scale".into());
     let scale = typed::<autoscaling::Scale>(scale).map_err(Failure::bad_request)?;
     update::check_name(call, metadata::name(&scale))?;
-    let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
+    let replicas = scale
+        .pointer("/spec/replicas")
+        .and_then(Value::as_i64)
+        .unwrap_or(0);
     if replicas < 0 {
         return Err(negative(call, replicas));
     }
@@ -109,16 +145,29 @@ fn write(
     }
     set(&mut new, &paths.spec_replicas, replicas.into());
     let stored = update::finish(state, call, object, new, dry_run)?;
-    Ok(Answer::Other { code: 200, object: scale_of(&stored, paths)? })
+    Ok(Answer::Other {
+        code: 200,
+        object: scale_of(&stored, paths)?,
+    })
 }
 
 fn negative(call: &Call, replicas: i64) -> Failure {
     if call.kind().is_custom() {
-        let path = call.kind().scale.as_ref().map_or(String::new(), |scale| scale.spec_replicas.replace('/', "."));
+        let path = call
+            .kind()
+            .scale
+            .as_ref()
+            .map_or(String::new(), |scale| scale.spec_replicas.replace('/', "."));
         let error = FieldError::invalid(path, replicas, "should be a non-negative integer");
-        return refuse(call.kind(), call.name(), &[error]).err().unwrap_or_else(Failure::unprocessable);
+        return refuse(call.kind(), call.name(), &[error])
+            .err()
+            .unwrap_or_else(Failure::unprocessable);
     }
-    let error = FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
+    let error = FieldError::invalid(
+        "spec.replicas",
+        replicas,
+        "must be greater than or equal to 0",
+    );
     Failure::invalid("autoscaling", "Scale", call.name(), &[error])
 }
 

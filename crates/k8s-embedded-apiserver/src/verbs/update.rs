@@ -17,7 +17,13 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
     let dry_run = call.query.dry_run("UpdateOptions")?;
     let validation = call.query.field_validation("UpdateOptions")?;
     let kind = call.kind();
-    let mut decoded = body::decode(&call.body, call.content_type.as_deref(), kind, &state.registry, validation)?;
+    let mut decoded = body::decode(
+        &call.body,
+        call.content_type.as_deref(),
+        kind,
+        &state.registry,
+        validation,
+    )?;
     let warnings = decoded.warnings(validation);
     let object = &mut decoded.object;
     let name = metadata::name(object);
@@ -40,7 +46,11 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
     };
     check_uid(call, object, Some(&existing))?;
     let object = finish(state, call, &existing, decoded.object, dry_run)?;
-    Ok(Answer::Object { code: 200, object: call.view(&object), warnings })
+    Ok(Answer::Object {
+        code: 200,
+        object: call.view(&object),
+        warnings,
+    })
 }
 
 pub(super) fn check_name(call: &Call, sent: &str) -> Result<(), Failure> {
@@ -61,13 +71,21 @@ fn check_uid(call: &Call, object: &Value, existing: Option<&Value>) -> Result<()
         return Ok(());
     }
     let kind = call.kind();
-    let (version, place) = (existing.map_or("0", metadata::version), call.place(call.name()));
+    let (version, place) = (
+        existing.map_or("0", metadata::version),
+        call.place(call.name()),
+    );
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: {version}, \
          AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {found}",
         kind.plural, place.key
     );
-    Err(Failure::conflict(&kind.group, &kind.plural, call.name(), &why))
+    Err(Failure::conflict(
+        &kind.group,
+        &kind.plural,
+        call.name(),
+        &why,
+    ))
 }
 
 /// Checks the version that a write was made from.
@@ -82,10 +100,17 @@ fn check_version(call: &Call, existing: &Value, sent: &str) -> Result<(), Failur
             json!(0),
             "must be specified for an update",
         );
-        return Err(Failure::invalid(&kind.group, &kind.plural, call.name(), &[error]));
+        return Err(Failure::invalid(
+            &kind.group,
+            &kind.plural,
+            call.name(),
+            &[error],
+        ));
     }
     if sent.parse::<u64>().is_err() {
-        return Err(Failure::unclassified(format!("strconv.ParseUint: parsing {sent:?}: invalid syntax")));
+        return Err(Failure::unclassified(format!(
+            "strconv.ParseUint: parsing {sent:?}: invalid syntax"
+        )));
     }
     if sent != metadata::version(existing) {
         return Err(Failure::modified(&kind.group, &kind.plural, call.name()));
@@ -120,7 +145,10 @@ pub(super) fn finish(
         defaults::stored_versions(&mut new);
     }
     if raises_generation(kind, existing, &new) {
-        let generation = existing.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
+        let generation = existing
+            .pointer("/metadata/generation")
+            .and_then(Value::as_i64)
+            .unwrap_or(0);
         metadata_mut(&mut new).insert("generation".into(), json!(generation + 1));
     }
     validate(kind, &new, Some(existing))?;
@@ -136,8 +164,16 @@ pub(super) fn finish(
 fn keep_system_fields(new: &mut Value, existing: &Value) {
     let old = existing.get("metadata").cloned().unwrap_or_default();
     let metadata = metadata_mut(new);
-    for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
-        if metadata.get(key).is_none_or(|value| value.is_null() || *value == "") {
+    for key in [
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+    ] {
+        if metadata
+            .get(key)
+            .is_none_or(|value| value.is_null() || *value == "")
+        {
             copy_key(&old, metadata, key);
         }
     }
@@ -164,7 +200,11 @@ fn with_status_of(kind: &Kind, existing: &Value, new: &Value) -> Value {
 fn with_spec_finalizers_of(existing: &Value, new: &Value) -> Value {
     let mut object = existing.clone();
     let spec = new.get("spec").cloned().unwrap_or_default();
-    copy_key(&spec, entry_mut(object_mut(&mut object), "spec"), "finalizers");
+    copy_key(
+        &spec,
+        entry_mut(object_mut(&mut object), "spec"),
+        "finalizers",
+    );
     object
 }
 
@@ -177,10 +217,16 @@ fn raises_generation(kind: &Kind, old: &Value, new: &Value) -> bool {
         Generation::Content => {
             let content = |object: &Value| -> Option<Vec<(String, Value)>> {
                 let skipped = |key: &str| {
-                    matches!(key, "metadata" | "apiVersion" | "kind") || (kind.status && key == "status")
+                    matches!(key, "metadata" | "apiVersion" | "kind")
+                        || (kind.status && key == "status")
                 };
                 let map = object.as_object()?;
-                Some(map.iter().filter(|(key, _)| !skipped(key)).map(|(key, value)| (key.clone(), value.clone())).collect())
+                Some(
+                    map.iter()
+                        .filter(|(key, _)| !skipped(key))
+                        .map(|(key, value)| (key.clone(), value.clone()))
+                        .collect(),
+                )
             };
             content(old) != content(new)
         }

@@ -1,0 +1,180 @@
+//! What contains objects: namespaces and definitions. They take their content with them.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Deletion, NAMESPACES, Propagation, State, Task};
+use crate::definitions;
+use crate::metadata::{self, entry_mut, finalizers, is_deleting, object_mut, set_finalizers};
+use crate::store::Place;
+
+impl State {
+    pub(super) fn delete_namespace(&mut self, place: &Place, existing: &Arc<Value>) -> Deletion {
+        if is_deleting(existing) {
+            return Deletion::Held(existing.clone());
+        }
+        let mut object = Value::clone(existing);
+        self.mark(&mut object, false);
+        entry_mut(object_mut(&mut object), "status").insert("phase".into(), json!("Terminating"));
+        let stored = self.put(place, object);
+        self.tasks
+            .push_back(Task::NamespaceContent(place.key.to_string()));
+        Deletion::Held(stored)
+    }
+
+    pub(super) fn delete_definition(&mut self, place: &Place, existing: &Arc<Value>) -> Deletion {
+        if is_deleting(existing) {
+            return Deletion::Held(existing.clone());
+        }
+        let mut object = Value::clone(existing);
+        self.mark(&mut object, false);
+        let mut all: Vec<String> = finalizers(existing).into_iter().map(Into::into).collect();
+        if !all
+            .iter()
+            .any(|finalizer| finalizer == definitions::FINALIZER)
+        {
+            all.push(definitions::FINALIZER.into());
+        }
+        set_finalizers(&mut object, all);
+        let stored = self.put(place, object);
+        self.tasks
+            .push_back(Task::DefinitionContent(place.key.to_string()));
+        Deletion::Held(stored)
+    }
+
+    /// Deletes what is in a namespace that is going away, and the namespace once it is empty.
+    pub(super) fn namespace_content(&mut self, name: &str) {
+        let place = Place {
+            storage: NAMESPACES.into(),
+            key: name.into(),
+        };
+        let Some(namespace) = self
+            .store
+            .at(&place)
+            .cloned()
+            .filter(|found| is_deleting(found))
+        else {
+            return;
+        };
+        for inner in self.store.in_namespace(name) {
+            let held = self
+                .store
+                .at(&inner)
+                .is_none_or(|object| is_deleting(object));
+            if !held {
+                self.delete(&inner, Some(Propagation::Background));
+            }
+        }
+        if !self.store.in_namespace(name).is_empty() {
+            return;
+        }
+        let mut object = Value::clone(&namespace);
+        let spec = entry_mut(object_mut(&mut object), "spec");
+        if spec.remove("finalizers").is_some() || finalizers(&object).is_empty() {
+            self.store_update(&place, object);
+        }
+    }
+
+    /// Whether a definition is of a resource that is built in, which it does not get.
+    fn is_builtin(&self, definition: &Value) -> bool {
+        let group = metadata::text(definition, "/spec/group");
+        let plural = metadata::text(definition, "/spec/names/plural");
+        self.registry.is_builtin_resource(group, plural)
+    }
+
+    /// The definitions of the same group, but for this one.
+    fn siblings(&self, name: &str, group: &str) -> Vec<Arc<Value>> {
+        self.store
+            .range(definitions::STORAGE, None, None)
+            .filter(|(key, other)| &***key != name && metadata::text(other, "/spec/group") == group)
+            .map(|(_, other)| other.clone())
+            .collect()
+    }
+
+    /// Gives a definition its names and serves what it defines.
+    pub(super) fn accept_names(&mut self, name: &str) {
+        let place = Place {
+            storage: definitions::STORAGE.into(),
+            key: name.into(),
+        };
+        let Some(definition) = self.store.at(&place).cloned() else {
+            return;
+        };
+        let siblings = self.siblings(name, metadata::text(&definition, "/spec/group"));
+        let now = self.source.stamp();
+        let is_builtin = self.is_builtin(&definition);
+        let accepted = definitions::accept_names(&definition, &siblings, is_builtin, &now);
+        let definition = if accepted == *definition {
+            definition
+        } else {
+            self.store.put(&place.storage, &place.key, accepted)
+        };
+        if definitions::is_established(&definition) {
+            self.store.open(&definitions::storage_of(&definition));
+        }
+        self.registry
+            .serve(&definition, definitions::kinds_of(&definition));
+    }
+
+    /// Deletes the objects of a definition that is going away, and the definition once there are none.
+    pub(super) fn definition_content(&mut self, name: &str) {
+        let place = Place {
+            storage: definitions::STORAGE.into(),
+            key: name.into(),
+        };
+        let Some(definition) = self
+            .store
+            .at(&place)
+            .cloned()
+            .filter(|found| is_deleting(found))
+        else {
+            return;
+        };
+        let now = self.source.stamp();
+        let storage = definitions::storage_of(&definition);
+        if self.is_builtin(&definition) {
+            self.remove_finalizer(&place, definitions::FINALIZER);
+            return;
+        }
+        for object in self.store.all(&storage) {
+            if self
+                .store
+                .at(&object)
+                .is_some_and(|found| !is_deleting(found))
+            {
+                self.delete(&object, Some(Propagation::Background));
+            }
+        }
+        if self.store.all(&storage).is_empty() {
+            self.remove_finalizer(&place, definitions::FINALIZER);
+            return;
+        }
+        let mut object = Value::clone(&definition);
+        let why = "CustomResource deletion is in progress";
+        definitions::set_condition(
+            &mut object,
+            "Terminating",
+            "True",
+            "InstanceDeletionInProgress",
+            why,
+            &now,
+        );
+        if object != *definition {
+            self.put(&place, object);
+        }
+    }
+
+    pub(super) fn withdraw(&mut self, definition: &Value) {
+        self.registry.withdraw(metadata::name(definition));
+        let storage = definitions::storage_of(definition);
+        if !self.is_builtin(definition) {
+            self.store.close(&storage);
+        }
+        let name = metadata::name(definition);
+        for other in self.siblings(name, metadata::text(definition, "/spec/group")) {
+            self.tasks
+                .push_back(Task::AcceptNames(metadata::name(&other).to_owned()));
+        }
+    }
+}

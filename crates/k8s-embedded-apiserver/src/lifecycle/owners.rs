@@ -1,0 +1,179 @@
+//! Garbage collection: dependents go when their owners do.
+
+use serde_json::Value;
+
+use super::{FOREGROUND, ORPHAN, Propagation, State, Task};
+use crate::metadata::{self, finalizers, is_deleting, metadata_mut};
+use crate::store::{self, Place};
+
+/// Whether an owner is there.
+#[derive(PartialEq)]
+enum Ownership {
+    /// There, or of a kind that nobody knows.
+    Solid,
+    Absent,
+    /// Deleted in the foreground: waits for this dependent to go.
+    Waiting,
+}
+
+impl State {
+    /// Owners that are deleted in the foreground wait for changes of their dependents.
+    pub(super) fn recheck_owners(&mut self, dependent: &Value) {
+        for owner in metadata::owners(dependent) {
+            let Some(place) = self.owner_place(dependent, &owner) else {
+                continue;
+            };
+            if self
+                .store
+                .at(&place)
+                .is_some_and(|found| finalizers(found).contains(&FOREGROUND))
+            {
+                self.tasks.push_back(Task::Foreground(place));
+            }
+        }
+    }
+
+    pub(super) fn queue_finalizers(&mut self, place: &Place, object: &Value) {
+        if !is_deleting(object) {
+            return;
+        }
+        if finalizers(object).contains(&FOREGROUND) {
+            self.tasks.push_back(Task::Foreground(place.clone()));
+        }
+        if finalizers(object).contains(&ORPHAN) {
+            self.tasks.push_back(Task::Orphan(place.clone()));
+        }
+    }
+
+    /// Where the owner of a dependent is; `None` where its kind is unknown or cannot own the dependent.
+    fn owner_place(&self, dependent: &Value, owner: &metadata::Owner) -> Option<Place> {
+        let kind = self.registry.by_kind(&owner.api_version, &owner.kind)?;
+        let namespace = metadata::namespace(dependent);
+        if kind.namespaced && namespace.is_empty() {
+            return None;
+        }
+        let key = store::key(kind.namespaced.then_some(namespace), &owner.name);
+        Some(Place {
+            storage: kind.storage.clone(),
+            key,
+        })
+    }
+
+    fn ownership(&self, dependent: &Value, owner: &metadata::Owner) -> Ownership {
+        let Some(place) = self.owner_place(dependent, owner) else {
+            return Ownership::Solid;
+        };
+        match self
+            .store
+            .at(&place)
+            .filter(|found| metadata::uid(found) == owner.uid)
+        {
+            None => Ownership::Absent,
+            Some(found) if is_deleting(found) && finalizers(found).contains(&FOREGROUND) => {
+                Ownership::Waiting
+            }
+            Some(_) => Ownership::Solid,
+        }
+    }
+
+    /// Deletes an object whose owners are all gone; of several owners, those that are gone are taken out.
+    pub(super) fn check_owners(&mut self, place: &Place, gone: Option<&str>) {
+        let Some(object) = self.store.at(place).cloned() else {
+            return;
+        };
+        let owners = metadata::owners(&object);
+        if owners.is_empty() || is_deleting(&object) {
+            return;
+        }
+        let state = |owner: &metadata::Owner| {
+            if gone == Some(&owner.uid) {
+                Ownership::Absent
+            } else {
+                self.ownership(&object, owner)
+            }
+        };
+        let states: Vec<Ownership> = owners.iter().map(state).collect();
+        if states.iter().all(|state| *state == Ownership::Solid) {
+            return;
+        }
+        if states.contains(&Ownership::Solid) {
+            let keep: Vec<bool> = states
+                .iter()
+                .map(|state| *state == Ownership::Solid)
+                .collect();
+            let mut new = Value::clone(&object);
+            if let Some(Value::Array(list)) = metadata_mut(&mut new).get_mut("ownerReferences") {
+                let mut keep = keep.into_iter();
+                list.retain(|_| keep.next().unwrap_or(true));
+            }
+            self.put(place, new);
+            return;
+        }
+        let has_dependents = !self.store.dependents(metadata::uid(&object)).is_empty();
+        let propagation = if states.contains(&Ownership::Waiting) && has_dependents {
+            Some(Propagation::Foreground)
+        } else {
+            None
+        };
+        self.delete(place, propagation);
+    }
+
+    /// An owner deleted in the foreground goes when no dependent blocks it any more.
+    pub(super) fn foreground(&mut self, place: &Place) {
+        let Some(owner) = self.store.at(place).cloned() else {
+            return;
+        };
+        if !is_deleting(&owner) || !finalizers(&owner).contains(&FOREGROUND) {
+            return;
+        }
+        let uid = metadata::uid(&owner);
+        let mut blocked = false;
+        for dependent in self.store.dependents(uid) {
+            let Some(object) = self.store.at(&dependent) else {
+                continue;
+            };
+            if metadata::owners(object)
+                .iter()
+                .any(|owner| owner.uid == uid && owner.blocks)
+            {
+                blocked = true;
+                if !is_deleting(object) {
+                    self.tasks.push_back(Task::CheckOwners(dependent, None));
+                }
+            }
+        }
+        if !blocked {
+            self.remove_finalizer(place, FOREGROUND);
+        }
+    }
+
+    /// Frees the dependents of an owner, which then may go.
+    pub(super) fn orphan(&mut self, place: &Place) {
+        let Some(owner) = self.store.at(place).cloned() else {
+            return;
+        };
+        if !is_deleting(&owner) || !finalizers(&owner).contains(&ORPHAN) {
+            return;
+        }
+        let uid = metadata::uid(&owner);
+        for dependent in self.store.dependents(uid) {
+            let Some(object) = self.store.at(&dependent).cloned() else {
+                continue;
+            };
+            let mut new = Value::clone(&object);
+            let metadata = metadata_mut(&mut new);
+            let emptied = match metadata.get_mut("ownerReferences") {
+                Some(Value::Array(list)) => {
+                    list.retain(|owner| metadata::text(owner, "/uid") != uid);
+                    list.is_empty()
+                }
+                _ => false,
+            };
+            if emptied {
+                metadata.remove("ownerReferences");
+            }
+            self.put(&dependent, new);
+        }
+        self.remove_finalizer(place, ORPHAN);
+    }
+}
