@@ -1,6 +1,5 @@
 //! The requests that make an event or count a repeat.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::events::v1::{Event as ApiEvent, EventSeries};
@@ -40,7 +39,7 @@ impl Delivery<'_> {
     async fn send_in_turn(&self, draft: &Draft<'_>) -> Result<Sent, PublishError> {
         let start = Instant::now();
         let api = Api::namespaced(self.client.clone(), draft.namespace());
-        let turn = self.table.turn(&draft.key).await;
+        let turn = self.table.turn(draft.key).await;
         // The turn may come in the same moment as the end of the time, when nothing may be sent.
         if start.elapsed() >= self.timeout {
             return Err(PublishError::Timeout(self.timeout));
@@ -67,16 +66,14 @@ impl Delivery<'_> {
             last_observed_time: self.environment.now(),
         };
         let patch = Patch::Merge(json!({ "series": series }));
-        match api
-            .patch(&repeat.name, &PatchParams::default(), &patch)
-            .await
-        {
+        let name = event_name(draft.object_name(), repeat.unique);
+        match api.patch(&name, &PatchParams::default(), &patch).await {
             Ok(_) => {
-                turn.published(repeat.name.clone(), draft.fingerprint, repeat.count);
+                turn.published(repeat.unique, draft.fingerprint, repeat.count);
                 Ok(true)
             }
             Err(kube::Error::Api(status)) if status.code == 404 => {
-                debug!(event = %repeat.name, namespace = draft.namespace(), "event is gone, creating it again");
+                debug!(event = %name, namespace = draft.namespace(), "event is gone, creating it again");
                 turn.gone();
                 Ok(false)
             }
@@ -97,11 +94,12 @@ impl Delivery<'_> {
     ) -> Result<Sent, PublishError> {
         let mut names = 1;
         loop {
-            let name = event_name(draft.object_name(), self.environment.unique());
+            let unique = self.environment.unique();
+            let name = event_name(draft.object_name(), unique);
             let event = draft.to_api(&name, self.environment.now());
             match api.create(&PostParams::default(), &event).await {
                 Ok(_) => {
-                    turn.published(Arc::from(name), draft.fingerprint, 1);
+                    turn.published(unique, draft.fingerprint, 1);
                     return Ok(Sent::Created);
                 }
                 Err(kube::Error::Api(status)) if already_exists(&status) && names < MAX_NAMES => {

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event as ApiEvent;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 
-use crate::key::{Fingerprint, Fingerprinter, SeriesKey};
+use crate::key::{Digester, Fingerprint, SeriesKey};
 use crate::{Event, EventType, PublishError, Reporter, Scope, check, note};
 
 /// Where events of objects without a namespace go: the API server takes them nowhere else but
@@ -29,7 +29,7 @@ impl<'a> Draft<'a> {
         scope: Scope,
         event: &'a Event,
         reporter: &'a Reporter,
-        fingerprinter: &Fingerprinter,
+        digester: &Digester,
     ) -> Result<Self, PublishError> {
         check::reporter(reporter)?;
         check::short_text("reason", &event.reason)?;
@@ -37,8 +37,8 @@ impl<'a> Draft<'a> {
         let reference = checked(reference)?;
         let note = event.note.as_deref().map(note::cut);
         Ok(Self {
-            key: SeriesKey::new(&reference, scope, event),
-            fingerprint: fingerprinter.of(&reference, event, note.as_deref()),
+            key: digester.series(&reference, scope, event),
+            fingerprint: digester.fingerprint(&reference, event, note.as_deref()),
             reference,
             event,
             note,

@@ -121,6 +121,7 @@
 use std::time::Duration;
 
 mod attempt;
+mod causes;
 mod check;
 mod deliver;
 mod draft;
@@ -160,6 +161,6 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many series are tracked unless [`EventRecorder::with_max_series`] says otherwise.
 ///
 /// Enough for an operator of 100,000 objects that all fail at once with one reason each. A series
-/// takes well under a kilobyte (the event itself is not kept), so at the cap it is some tens of
+/// takes a few hundred bytes (the event itself is not kept), so at the cap it is some tens of
 /// megabytes, for as long as the window.
 pub const DEFAULT_MAX_SERIES: usize = 100_000;

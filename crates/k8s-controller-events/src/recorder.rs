@@ -14,7 +14,7 @@ use crate::attempt::{Attempt, Sent};
 use crate::deliver::Delivery;
 use crate::draft::Draft;
 use crate::environment::Environment;
-use crate::key::{Fingerprinter, GroupKey};
+use crate::key::Digester;
 use crate::stats::Counters;
 use crate::sweep::Sweeper;
 use crate::table::Table;
@@ -32,7 +32,7 @@ pub struct EventRecorder {
     client: Client,
     reporter: Reporter,
     timeout: Duration,
-    fingerprinter: Fingerprinter,
+    digester: Digester,
     environment: Environment,
     table: Arc<Table>,
     sweeper: Sweeper,
@@ -52,7 +52,7 @@ impl EventRecorder {
             client,
             reporter,
             timeout: DEFAULT_TIMEOUT,
-            fingerprinter: Fingerprinter::default(),
+            digester: Digester::default(),
             environment: Environment::system(),
             table: Arc::new(Table::new(DEFAULT_MAX_SERIES)),
             sweeper: Sweeper::default(),
@@ -173,7 +173,8 @@ impl EventRecorder {
     ///
     /// A publish that is under way is not called back, but no later one counts into its event.
     pub fn forget_scope(&self, reference: &ObjectReference, scope: Scope) {
-        self.table.lock().forget(&GroupKey::new(reference, scope));
+        let group = self.digester.group(reference, scope);
+        self.table.lock().forget(group);
     }
 
     /// What became of the events so far.
@@ -196,7 +197,7 @@ impl EventRecorder {
         scope: Scope,
         event: &Event,
     ) -> Result<Sent, PublishError> {
-        let draft = Draft::new(reference, scope, event, &self.reporter, &self.fingerprinter)?;
+        let draft = Draft::new(reference, scope, event, &self.reporter, &self.digester)?;
         let delivery = Delivery {
             client: &self.client,
             table: &self.table,

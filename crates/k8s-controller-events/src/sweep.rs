@@ -85,7 +85,7 @@ mod tests {
     use tokio::time::advance;
 
     use super::*;
-    use crate::key::{Fingerprinter, SeriesKey};
+    use crate::key::Digester;
     use crate::{Event, EventType, SERIES_WINDOW, Scope};
 
     async fn publish(table: &Table, uid: &str) {
@@ -100,9 +100,10 @@ mod tests {
             note: None,
             related: None,
         };
-        let key = SeriesKey::new(&reference, Scope::Ordinary, &event);
-        let fingerprint = Fingerprinter::default().of(&reference, &event, None);
-        table.turn(&key).await.published(uid.into(), fingerprint, 1);
+        let digester = Digester::default();
+        let key = digester.series(&reference, Scope::Ordinary, &event);
+        let fingerprint = digester.fingerprint(&reference, &event, None);
+        table.turn(key).await.published(0, fingerprint, 1);
     }
 
     async fn settle() {

@@ -1,19 +1,21 @@
 //! The series that are being counted, within a bound, and whose turn it is to send.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 use tokio::time::Instant;
 
 use crate::SERIES_WINDOW;
-use crate::key::{Cause, Fingerprint, GroupKey, SeriesKey};
+use crate::causes::Causes;
+use crate::key::{BuildDigestHasher, Fingerprint, GroupKey, SeriesKey};
 use crate::turn::Turn;
 
 /// The last event published in a series.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Published {
-    pub(crate) name: Arc<str>,
+    /// What made the name of the event unique: the rest of it is the name of the object.
+    pub(crate) unique: u64,
     pub(crate) fingerprint: Fingerprint,
     /// How often it was published, as far as the server was told.
     pub(crate) count: i32,
@@ -33,9 +35,9 @@ pub(crate) struct Table(Mutex<Series>);
 impl Table {
     pub(crate) fn new(max: usize) -> Self {
         Self(Mutex::new(Series {
-            published: LruCache::unbounded(),
-            groups: HashMap::new(),
-            turns: HashMap::new(),
+            published: LruCache::unbounded_with_hasher(BuildDigestHasher::default()),
+            groups: HashMap::default(),
+            turns: HashMap::default(),
             max,
             evicted: 0,
             swept: false,
@@ -48,7 +50,7 @@ impl Table {
     }
 
     /// Waits until no other publish of the series is under way.
-    pub(crate) async fn turn(&self, key: &SeriesKey) -> Turn<'_> {
+    pub(crate) async fn turn(&self, key: SeriesKey) -> Turn<'_> {
         Turn::take(self, key).await
     }
 }
@@ -57,11 +59,11 @@ impl Table {
 #[derive(Debug)]
 pub(crate) struct Series {
     /// In the order of their last publish, and so of their expiry.
-    published: LruCache<SeriesKey, Published>,
+    published: LruCache<SeriesKey, Published, BuildDigestHasher>,
     /// The groups that have a series or a turn.
-    groups: HashMap<GroupKey, Group>,
+    groups: HashMap<GroupKey, Group, BuildDigestHasher>,
     /// The series that are being published now; as many as the callers have futures.
-    turns: HashMap<SeriesKey, Waiting>,
+    turns: HashMap<SeriesKey, Waiting, BuildDigestHasher>,
     max: usize,
     evicted: u64,
     /// Whether a task looks after expiry.
@@ -70,7 +72,7 @@ pub(crate) struct Series {
 
 #[derive(Debug, Default)]
 struct Group {
-    causes: HashSet<Cause>,
+    causes: Causes,
     turns: usize,
     /// Goes up when the group is forgotten while a publish is under way, whose result then counts
     /// for nothing.
@@ -98,65 +100,66 @@ impl Series {
     }
 
     /// Joins those who publish in the series, until [`leave`](Self::leave).
-    pub(crate) fn join(&mut self, key: &SeriesKey) -> Arc<tokio::sync::Mutex<()>> {
-        self.groups.entry(key.group.clone()).or_default().turns += 1;
-        let waiting = self.turns.entry(key.clone()).or_default();
+    pub(crate) fn join(&mut self, key: SeriesKey) -> Arc<tokio::sync::Mutex<()>> {
+        self.groups.entry(key.group).or_default().turns += 1;
+        let waiting = self.turns.entry(key).or_default();
         waiting.users += 1;
         waiting.lock.clone()
     }
 
-    pub(crate) fn leave(&mut self, key: &SeriesKey) {
-        if let Some(waiting) = self.turns.get_mut(key) {
+    pub(crate) fn leave(&mut self, key: SeriesKey) {
+        if let Some(waiting) = self.turns.get_mut(&key) {
             waiting.users -= 1;
             if waiting.users == 0 {
-                self.turns.remove(key);
+                self.turns.remove(&key);
             }
         }
         if let Some(group) = self.groups.get_mut(&key.group) {
             group.turns -= 1;
-            self.release(&key.group);
+            self.release(key.group);
         }
     }
 
-    pub(crate) fn generation(&self, group: &GroupKey) -> u64 {
-        self.groups.get(group).map_or(0, |group| group.generation)
+    pub(crate) fn generation(&self, group: GroupKey) -> u64 {
+        self.groups.get(&group).map_or(0, |group| group.generation)
     }
 
     /// The last publish of the series, unless the window is over.
-    pub(crate) fn live(&mut self, key: &SeriesKey) -> Option<&mut Published> {
-        let expired = self.published.peek(key)?.expires() <= Instant::now();
+    pub(crate) fn live(&mut self, key: SeriesKey) -> Option<&mut Published> {
+        let expired = self.published.peek(&key)?.expires() <= Instant::now();
         if expired {
             self.remove(key);
             return None;
         }
-        self.published.peek_mut(key)
+        self.published.peek_mut(&key)
     }
 
     /// Notes a publish, as the most recent one of all.
-    pub(crate) fn insert(&mut self, key: &SeriesKey, published: Published) {
-        let group = self.groups.entry(key.group.clone()).or_default();
-        group.causes.insert(key.cause.clone());
-        self.published.put(key.clone(), published);
+    pub(crate) fn insert(&mut self, key: SeriesKey, published: Published) {
+        if let Some(last) = self.published.get_mut(&key) {
+            *last = published;
+            return;
+        }
+        let group = self.groups.entry(key.group).or_default();
+        group.causes.insert(key.cause);
+        self.published.put(key, published);
         self.evict();
     }
 
-    pub(crate) fn remove(&mut self, key: &SeriesKey) {
-        if self.published.pop(key).is_some() {
+    pub(crate) fn remove(&mut self, key: SeriesKey) {
+        if self.published.pop(&key).is_some() {
             self.unlink(key);
         }
     }
 
     /// Ends all series of a group: the next publish of each is a new event.
-    pub(crate) fn forget(&mut self, key: &GroupKey) {
-        let Some(group) = self.groups.get_mut(key) else {
+    pub(crate) fn forget(&mut self, key: GroupKey) {
+        let Some(group) = self.groups.get_mut(&key) else {
             return;
         };
         group.generation += 1;
-        for cause in std::mem::take(&mut group.causes) {
-            self.published.pop(&SeriesKey {
-                group: key.clone(),
-                cause,
-            });
+        for cause in std::mem::take(&mut group.causes).into_vec() {
+            self.published.pop(&SeriesKey { group: key, cause });
         }
         self.release(key);
     }
@@ -170,7 +173,7 @@ impl Series {
             self.pop_oldest();
         }
         // An idle recorder gives back what a burst of events has taken.
-        self.published = LruCache::unbounded();
+        self.published = LruCache::unbounded_with_hasher(BuildDigestHasher::default());
         self.groups.shrink_to_fit();
         self.turns.shrink_to_fit();
         None
@@ -185,24 +188,24 @@ impl Series {
 
     fn pop_oldest(&mut self) {
         if let Some((key, _)) = self.published.pop_lru() {
-            self.unlink(&key);
+            self.unlink(key);
         }
     }
 
-    fn unlink(&mut self, key: &SeriesKey) {
+    fn unlink(&mut self, key: SeriesKey) {
         if let Some(group) = self.groups.get_mut(&key.group) {
-            group.causes.remove(&key.cause);
-            self.release(&key.group);
+            group.causes.remove(key.cause);
+            self.release(key.group);
         }
     }
 
-    fn release(&mut self, key: &GroupKey) {
+    fn release(&mut self, key: GroupKey) {
         if self
             .groups
-            .get(key)
+            .get(&key)
             .is_some_and(|group| group.causes.is_empty() && group.turns == 0)
         {
-            self.groups.remove(key);
+            self.groups.remove(&key);
         }
     }
 

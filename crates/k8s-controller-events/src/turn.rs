@@ -1,7 +1,5 @@
 //! One publish at a time per series.
 
-use std::sync::Arc;
-
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
@@ -18,19 +16,17 @@ pub(crate) struct Turn<'a> {
 /// A repeat to be sent.
 #[derive(Debug)]
 pub(crate) struct Repeat {
-    pub(crate) name: Arc<str>,
+    /// See [`event_name`](crate::name::event_name).
+    pub(crate) unique: u64,
     pub(crate) count: i32,
 }
 
 impl<'a> Turn<'a> {
-    pub(crate) async fn take(table: &'a Table, key: &SeriesKey) -> Self {
+    pub(crate) async fn take(table: &'a Table, key: SeriesKey) -> Self {
         let lock = table.lock().join(key);
-        let place = Place {
-            table,
-            key: key.clone(),
-        };
+        let place = Place { table, key };
         let guard = lock.lock_owned().await;
-        let generation = table.lock().generation(&key.group);
+        let generation = table.lock().generation(key.group);
         Self {
             place,
             _guard: guard,
@@ -44,27 +40,27 @@ impl<'a> Turn<'a> {
     /// the count must not be used twice.
     pub(crate) fn repeat(&self, fingerprint: Fingerprint) -> Option<Repeat> {
         let mut series = self.place.table.lock();
-        let last = series.live(&self.place.key)?;
+        let last = series.live(self.place.key)?;
         if last.fingerprint != fingerprint {
             return None;
         }
         last.count = last.count.saturating_add(1);
         Some(Repeat {
-            name: last.name.clone(),
+            unique: last.unique,
             count: last.count,
         })
     }
 
     /// Notes a publish that the server has accepted.
-    pub(crate) fn published(&self, name: Arc<str>, fingerprint: Fingerprint, count: i32) {
+    pub(crate) fn published(&self, unique: u64, fingerprint: Fingerprint, count: i32) {
         let mut series = self.place.table.lock();
         // Forgotten while the request was under way: the series is over.
-        if series.generation(&self.place.key.group) == self.generation {
+        if series.generation(self.place.key.group) == self.generation {
             let at = Instant::now();
             series.insert(
-                &self.place.key,
+                self.place.key,
                 Published {
-                    name,
+                    unique,
                     fingerprint,
                     count,
                     at,
@@ -77,8 +73,8 @@ impl<'a> Turn<'a> {
     pub(crate) fn refused(&self, repeat: &Repeat) {
         let mut series = self.place.table.lock();
         if let Some(last) = series
-            .live(&self.place.key)
-            .filter(|last| last.name == repeat.name)
+            .live(self.place.key)
+            .filter(|last| last.unique == repeat.unique)
         {
             last.count = repeat.count - 1;
         }
@@ -86,7 +82,7 @@ impl<'a> Turn<'a> {
 
     /// Ends the series, whose event the server no longer has.
     pub(crate) fn gone(&self) {
-        self.place.table.lock().remove(&self.place.key);
+        self.place.table.lock().remove(self.place.key);
     }
 }
 
@@ -98,6 +94,6 @@ struct Place<'a> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.table.lock().leave(&self.key);
+        self.table.lock().leave(self.key);
     }
 }
