@@ -13,12 +13,12 @@ use serde_json::json;
 
 use super::commands;
 
-/// Where [`write`] puts the kubeconfig.
+/// Where [`write()`] puts the kubeconfig.
 pub(super) fn path(data: &Path) -> PathBuf {
     data.join("kubeconfig")
 }
 
-/// Where [`write`] puts the tokens that kube-apiserver accepts.
+/// Where [`write()`] puts the tokens that kube-apiserver accepts.
 pub(super) fn tokens(data: &Path) -> PathBuf {
     data.join("tokens.csv")
 }
