@@ -42,7 +42,7 @@ pub fn print(
             orphans(end),
         ),
         (
-            "everything that was ever served says so in its events",
+            "everything that was ever served says so in its events, and once only",
             published(end),
         ),
         (
@@ -127,15 +127,20 @@ fn orphans(end: &Snapshot) -> Vec<String> {
 
 fn published(end: &Snapshot) -> Vec<String> {
     let mut problems = Vec::new();
-    for role in CAST.iter().filter(|role| role.is_ever_ready()) {
-        for reason in ["HostRegistered", "Published"] {
-            if !end
-                .events_of(role.name)
-                .iter()
-                .any(|event| is(event, reason))
-            {
-                problems.push(format!("{}: no event {reason}", role.name));
-            }
+    for role in CAST {
+        let events = end.events_of(role.name);
+        let has = |reason| events.iter().any(|event| is(event, reason));
+        if role.is_ever_ready() && !(has("HostRegistered") && has("Published")) {
+            problems.push(format!(
+                "{}: no event HostRegistered or Published",
+                role.name
+            ));
+        }
+        let normal = events
+            .iter()
+            .filter(|event| event.type_.as_deref() == Some("Normal"));
+        for event in normal.filter(|event| repeats(event) > 1) {
+            problems.push(format!("{}: {:?} is told again", role.name, event.reason));
         }
     }
     problems

@@ -101,10 +101,24 @@ fn quiet_planned_panics() {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::RecvTimeoutError;
+
     use super::*;
+
+    /// In real time, of which the demonstration takes about a second when the clock is paused.
+    const GIVE_UP_AFTER: Duration = Duration::from_secs(120);
 
     #[tokio::test(start_paused = true)]
     async fn everything_comes_out_as_it_should() {
+        // The paused clock moves when all tasks wait. An operator that never rests would stop it,
+        // and with it every timeout.
+        let (_running, ended) = std::sync::mpsc::channel::<()>();
+        std::thread::spawn(move || {
+            if ended.recv_timeout(GIVE_UP_AFTER) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("the operator never rests");
+                std::process::exit(1);
+            }
+        });
         let mut shown = Vec::new();
         let right = perform(&mut shown, Paint::default()).await.unwrap();
         let shown = String::from_utf8(shown).unwrap();
