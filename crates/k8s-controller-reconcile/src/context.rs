@@ -103,6 +103,9 @@ pub trait Context {
     /// The event to publish about an error, if any. The default is a warning with reason
     /// `ReconcileFailed`, or `CleanupFailed` while the object is being deleted, whose note is
     /// the error with its causes.
+    ///
+    /// Asked about [conflicts](Error::is_conflict) too; return `None` for those that should not
+    /// show. Equal events in a row count up in one, which ends with the next success.
     fn failure_event(
         &self,
         resource: &Self::Resource,

@@ -60,6 +60,10 @@ where
     ///
     /// Dropping the future abandons the running passes. It returns only if a shutdown trigger
     /// was given to the runtime's controller in [`with_controller`](Self::with_controller).
+    ///
+    /// # Panics
+    ///
+    /// If a mapper that was given to the runtime's controller there panics.
     pub async fn run(self) {
         self.run_until(future::pending()).await;
     }
@@ -71,6 +75,10 @@ where
     /// Returns as soon as no pass is running, and no later than the deadline (save for code that
     /// blocks its thread), also if the API server never answered. Give a cancellation token as
     /// `token.cancelled_owned()`, a signal as `async { tokio::signal::ctrl_c().await.ok(); }`.
+    ///
+    /// # Panics
+    ///
+    /// As [`run`](Self::run).
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> Stopped<Ctx::Resource> {
         let deadline = self.stop_deadline;
         let (runtime, shared) = self.into_parts();

@@ -228,3 +228,33 @@ async fn a_cleanup_that_completed_does_not_run_again() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_finalizer_that_is_gone_is_not_removed_again_while_the_watch_lags() {
+    let (server, notes) = (Server::default(), Notes::new());
+    let path = server.config_map("ns", "a");
+    server.change(&path, |object| {
+        object["metadata"]["finalizers"] = json!([OURS, "other/one"]);
+    });
+    server.delete(&path);
+    server.intercept(|seen| {
+        if seen.is_watch() {
+            Reply::Unfinished(200, String::new())
+        } else {
+            Reply::Normal
+        }
+    });
+    let tick = futures::stream::once(pass_time(Duration::from_secs(1)));
+    let controller = controller(
+        &server,
+        Probe::<WithFinalizer>::answering(|_| done()),
+        &notes,
+    )
+    .with_controller(|controller| controller.reconcile_all_on(tick));
+    tokio::spawn(controller.run());
+    pass_time(Duration::from_secs(2)).await;
+    assert_eq!(notes.take(), ["a cleanup completed", "a delete completed"]);
+    assert_eq!(server.finalizers(&path).unwrap(), ["other/one"]);
+    let patches = server.seen().iter().filter(|seen| seen.is_patch()).count();
+    assert_eq!(patches, 1);
+}

@@ -43,7 +43,7 @@
 //!             ..ConfigMap::default()
 //!         };
 //!         metadata.annotate("mail", &self.mail);
-//!         Api::namespaced(client, &namespace.name_any())
+//!         Api::<ConfigMap>::namespaced(client, &namespace.name_any())
 //!             .patch("contact", &PatchParams::apply("contact"), &Patch::Apply(contact))
 //!             .await?;
 //!         Ok(None)
