@@ -415,6 +415,11 @@ fn objects_are_made_without_a_file() {
         "2"
     );
     bench.run("create service clusterip home --tcp=80:8080");
+    bench.run("create clusterrole reader --verb=get --resource=pods");
+    assert_eq!(
+        bench.run("get clusterrole reader -o jsonpath={.rules[0].verbs}"),
+        r#"["get"]"#
+    );
     bench.run("delete namespace shop --timeout=10s");
     assert!(bench.refused("get namespace shop").contains("not found"));
 }

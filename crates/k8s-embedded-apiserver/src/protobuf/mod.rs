@@ -103,7 +103,7 @@ fn put(
                 base64::Engine::encode(&BASE64, bytes).into(),
             );
         }
-        (Shape::Number, Payload::Number(0)) | (Shape::Flag, Payload::Number(0)) => {}
+        (Shape::Number | Shape::Flag, Payload::Number(0)) => {}
         (Shape::Number | Shape::SetNumber, Payload::Number(number)) => {
             object.insert(field.name.into(), number.into());
         }
@@ -114,7 +114,7 @@ fn put(
             object.insert(field.name.into(), message(schema, bytes, &place)?);
         }
         (Shape::Messages(schema), Payload::Bytes(bytes)) => {
-            list(object, message(schema, bytes, &place)?)
+            list(object, message(schema, bytes, &place)?);
         }
         (Shape::Map(schema), Payload::Bytes(bytes)) => {
             let entry = message(schema, bytes, &place)?;

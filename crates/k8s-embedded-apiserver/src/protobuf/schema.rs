@@ -54,6 +54,7 @@ const fn f(number: u64, name: &'static str, shape: Shape) -> Field {
 /// The schema of a kind.
 pub(super) fn of(kind: &str) -> Option<&'static Schema> {
     match kind {
+        "ClusterRole" => Some(CLUSTER_ROLE),
         "ConfigMap" => Some(CONFIG_MAP),
         "DeleteOptions" => Some(DELETE_OPTIONS),
         "Deployment" => Some(DEPLOYMENT),
@@ -257,4 +258,16 @@ const CONTAINER_PORT: &Schema = &[
     f(3, "containerPort", Number),
     f(4, "protocol", Text),
     f(5, "hostIP", Text),
+];
+
+const CLUSTER_ROLE: &Schema = &[
+    f(1, "metadata", Message(METADATA)),
+    f(2, "rules", Messages(RULE)),
+];
+const RULE: &Schema = &[
+    f(1, "verbs", Texts),
+    f(2, "apiGroups", Texts),
+    f(3, "resources", Texts),
+    f(4, "resourceNames", Texts),
+    f(5, "nonResourceURLs", Texts),
 ];
