@@ -54,6 +54,7 @@ impl Causes {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::ObjectReference;
     use proptest::prelude::*;
 
     use super::*;
@@ -72,7 +73,7 @@ mod tests {
                     note: None,
                     related: None,
                 };
-                digester.series(&Default::default(), Scope::Ordinary, &event).cause
+                digester.series(&ObjectReference::default(), Scope::Ordinary, &event).cause
             });
             let mut causes = Causes::default();
             let mut model = std::collections::BTreeSet::new();

@@ -3,7 +3,6 @@
 
 mod cast;
 mod checks;
-mod collector;
 mod faults;
 mod report;
 mod screen;
@@ -67,14 +66,12 @@ async fn perform(out: &mut impl Write, paint: Paint) -> Result<bool, Failure> {
         stop.clone().cancelled_owned(),
         STOP_WITHIN,
     ));
-    let collecting = tokio::spawn(collector::run(client.clone()));
 
     let restless = Stage::new(client.clone(), faults, tally.clone())
         .play()
         .await;
     stop.cancel();
     let abandoned = running.await.map_err(Failure::Panicked)?;
-    collecting.abort();
     let ending = Ending {
         restless: restless?,
         abandoned,

@@ -8,7 +8,6 @@ use kube::{Api, Client};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::collector;
 use crate::failure::Failure;
 use crate::live::{run_until_signal, start_logging};
 use crate::website::Website;
@@ -60,10 +59,8 @@ Ctrl-C ends both.
         listener,
         stop.clone().cancelled_owned(),
     ));
-    let collecting = tokio::spawn(collector::run(client.clone()));
     let ended = run_until_signal(client).await;
     stop.cancel();
-    collecting.abort();
     front
         .await
         .map_err(Failure::Panicked)?
