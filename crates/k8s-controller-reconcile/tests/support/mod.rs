@@ -5,7 +5,11 @@
     clippy::must_use_candidate,
     clippy::new_without_default
 )]
-#![allow(clippy::needless_pass_by_value, clippy::unnecessary_wraps)]
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    clippy::unused_self
+)]
 #![allow(dead_code, unused_imports, missing_docs, unreachable_pub)]
 
 pub mod context;
