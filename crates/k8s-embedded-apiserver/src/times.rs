@@ -24,22 +24,9 @@ fn micro_time(value: &Value, field: &str) -> Result<Value, String> {
             "json: cannot unmarshal {kind} into Go struct field {field} of type string"
         ));
     };
-    let bytes = text.as_bytes();
-    let digits = bytes.get(19) == Some(&b'.')
-        && bytes
-            .get(20..26)
-            .is_some_and(|part| part.iter().all(u8::is_ascii_digit));
-    let rest = text.get(26..).unwrap_or_default();
-    let zone = rest == "Z" || (rest.len() == 6 && rest.starts_with(['+', '-']));
-    if !digits || !zone {
-        let (from, wanted) = if text.len() > 19 && !digits {
-            (19, ".000000")
-        } else {
-            (26, "Z07:00")
-        };
-        let at = text.get(from..).unwrap_or_default();
+    if let Some((rest, wanted)) = mismatch(text) {
         return Err(format!(
-            "parsing time {text:?} as {LAYOUT:?}: cannot parse {at:?} as {wanted:?}"
+            "parsing time {text:?} as {LAYOUT:?}: cannot parse {rest:?} as {wanted:?}"
         ));
     }
     if text == ZERO {
@@ -51,6 +38,33 @@ fn micro_time(value: &Value, field: &str) -> Result<Value, String> {
     strtime::format("%Y-%m-%dT%H:%M:%S%.6fZ", time)
         .map(Value::from)
         .map_err(|error| format!("parsing time {text:?} as {LAYOUT:?}: {error}"))
+}
+
+/// The parts of the layout, as messages name them.
+const PARTS: &[&str] = &[
+    "2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", ".000000",
+];
+
+/// Where a text leaves the layout: what is left of it, and the part that is wanted there.
+fn mismatch(text: &str) -> Option<(&str, &'static str)> {
+    let mut rest = text;
+    for part in PARTS {
+        let fits = rest.get(..part.len()).is_some_and(|found| {
+            found.bytes().zip(part.bytes()).all(|(found, wanted)| {
+                if wanted.is_ascii_digit() {
+                    found.is_ascii_digit()
+                } else {
+                    found == wanted
+                }
+            })
+        });
+        if !fits {
+            return Some((rest, part));
+        }
+        rest = &rest[part.len()..];
+    }
+    let zone = rest == "Z" || (rest.len() == 6 && rest.starts_with(['+', '-']));
+    (!zone).then_some((rest, "Z07:00"))
 }
 
 /// Takes a time out of an object.
@@ -158,8 +172,13 @@ mod tests {
                 "2020-01-01T00:00:00.1234567Z",
                 Err("cannot parse \"7Z\" as \"Z07:00\""),
             ),
-            ("yesterday", Err("cannot parse")),
-            ("", Err("cannot parse")),
+            (
+                "2020-01-01t00:00:00z",
+                Err("cannot parse \"t00:00:00z\" as \"T\""),
+            ),
+            ("2020-01-01", Err("cannot parse \"\" as \"T\"")),
+            ("yesterday", Err("cannot parse \"yesterday\" as \"2006\"")),
+            ("", Err("cannot parse \"\" as \"2006\"")),
         ] {
             match (micro_time(&json!(text), "f"), want) {
                 (Ok(got), Ok(want)) => assert_eq!(got, want),
