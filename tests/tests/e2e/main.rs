@@ -5,6 +5,14 @@
 //! in real time and in a namespace of its own, and is ignored without that variable.
 //! Arguments are those of the standard test harness.
 
+// In a test, a panic is the failure. A scenario is one story, and may take more than a screen.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::too_many_lines)]
+// A constant stands where it is used, and a closure shows what it is given.
+#![allow(
+    clippy::items_after_statements,
+    clippy::redundant_closure_for_method_calls
+)]
+
 mod harness;
 mod scenarios;
 
@@ -29,55 +37,72 @@ fn main() -> ExitCode {
             added_then_cleanup_waits_twice_then_gone,
             deletion_while_the_controller_is_down,
             two_controllers_with_different_finalizers,
+            refused_by_validation,
+            answer_to_adding_is_lost,
+            answer_to_removing_is_lost,
+        }
+        writers {
             concurrent_writer_while_adding,
             concurrent_writer_while_removing,
             gone_while_adding,
             deleted_while_adding,
             recreated_while_adding,
-            refused_by_validation,
-            answer_to_adding_is_lost,
-            answer_to_removing_is_lost,
         }
-        failures {
+        conflicts {
             stale_replace_is_a_conflict,
             conflicts_about_another_object,
+        }
+        failures {
             panic_in_apply,
             panic_in_cleanup,
+            chains_are_readable,
+            failure_event_may_be_withheld,
+        }
+        counting {
             recreated_object_starts_at_zero,
             recreated_behind_the_watch,
             success_restarts_the_count,
             terminal_error_waits_for_a_change,
             retry_after_is_honoured,
-            chains_are_readable,
-            failure_event_may_be_withheld,
         }
         events {
-            failing_apply_is_one_series_until_it_succeeds,
-            deleted_event_is_created_again,
             accepted_for_all_sorts_of_objects,
             long_note_is_cut,
             terminating_namespace_drops_quietly,
-            equal_events_are_one_series,
-            refused_before_sending,
-            bad_reporters,
-            server_has_the_same_limits,
             taken_name,
             timeout,
             refused_events_do_not_fail_passes,
             both_event_groups_show_it,
         }
+        series {
+            failing_apply_is_one_series_until_it_succeeds,
+            deleted_event_is_created_again,
+            equal_events_are_one_series,
+        }
+        refusals {
+            refused_before_sending,
+            bad_reporters,
+            server_has_the_same_limits,
+        }
         running {
             cancelled_pass_is_abandoned,
             owner_of_namespaced_children_runs_one_pass_at_a_time,
             concurrency_is_finite,
+            status_updates_settle,
+        }
+        observing {
             metadata_reaches_span_observer_and_events,
             panicking_observer_takes_nothing_down,
             default_names,
+        }
+        watching {
             all_namespaces,
             ways_to_list,
             short_watches_miss_nothing,
             leaving_the_selector,
-            status_updates_settle,
+            watch_that_ends_in_the_middle_of_a_line,
+            watch_that_breaks_in_the_middle_of_a_line,
+            expired_watch,
         }
         stopping {
             running_passes_end,
@@ -92,15 +117,14 @@ fn main() -> ExitCode {
             answers_to_the_finalizer_patch,
             answers_to_events,
             events_of_failures_that_meet_nonsense,
-            watch_that_ends_in_the_middle_of_a_line,
-            watch_that_breaks_in_the_middle_of_a_line,
             watch_that_talks_nonsense,
-            expired_watch,
             forbidden_list,
+            slow_server,
+        }
+        objects {
             object_without_uid,
             object_without_namespace,
             event_about_an_object_without_uid,
-            slow_server,
         }
         sites {
             objects_that_own_others_and_share_one,

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
+use k8s_controller::error::display_chain;
 use k8s_controller::events::{EventRecorder, Reporter};
 use k8s_controller::{Context, Controller};
 use k8s_embedded_apiserver::EmbeddedApiServer;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::api::events::v1::Event;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::runtime::watcher;
 use kube::{Client, Resource, ResourceExt as _};
@@ -22,12 +22,13 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
 use super::faults::Faults;
-use super::kinds::{self, Realm, Widget, WidgetSpec};
+use super::kinds::{Realm, Widget, WidgetSpec};
 use super::logs::Logs;
 use super::script::{Finalizer, Kind, Script};
+use super::setup::{define, strip_finalizers, strip_finalizers_of};
 
 /// How long [`Cluster::eventually`] waits, in the time of the server: virtual for the embedded one.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Clone)]
 pub(crate) struct Cluster(Arc<Inner>);
@@ -56,7 +57,8 @@ impl Cluster {
         logs: Logs,
     ) -> Result<Self, String> {
         static DEFINED: OnceCell<()> = OnceCell::const_new();
-        let client = Client::try_from(config).map_err(|error| format!("no client: {error}"))?;
+        let client = Client::try_from(config)
+            .map_err(|error| format!("no client: {}", display_chain(&error)))?;
         DEFINED.get_or_try_init(|| define(&client)).await?;
         let stamp = std::time::UNIX_EPOCH
             .elapsed()
@@ -87,7 +89,7 @@ impl Cluster {
         cluster
             .add_namespace(namespace)
             .await
-            .map_err(|error| format!("namespace {namespace}: {error}"))?;
+            .map_err(|error| format!("namespace {namespace}: {}", display_chain(&error)))?;
         Ok(cluster)
     }
 
@@ -223,15 +225,7 @@ impl Cluster {
     }
 
     pub(crate) fn recorder(&self) -> Arc<EventRecorder> {
-        self.recorder_with(self.client())
-    }
-
-    pub(crate) fn recorder_with(&self, client: Client) -> Arc<EventRecorder> {
-        let reporter = Reporter {
-            controller: "e2e.example.com/tests".into(),
-            instance: Some("tests-0".into()),
-        };
-        Arc::new(EventRecorder::new(client, reporter))
+        recorder_with(self.client())
     }
 
     /// A controller of the widgets of this scenario.
@@ -323,6 +317,15 @@ impl Cluster {
     }
 }
 
+/// A recorder whose requests go through this client.
+pub(crate) fn recorder_with(client: Client) -> Arc<EventRecorder> {
+    let reporter = Reporter {
+        controller: "e2e.example.com/tests".into(),
+        instance: Some("tests-0".into()),
+    };
+    Arc::new(EventRecorder::new(client, reporter))
+}
+
 /// A task that runs a controller.
 pub(crate) struct Running(JoinHandle<()>);
 
@@ -351,58 +354,4 @@ pub(crate) fn named<K: DeserializeOwned + Resource<DynamicType: Default>>(name: 
         "metadata": {"name": name},
     }))
     .unwrap()
-}
-
-async fn strip_finalizers<K>(api: &Api<K>)
-where
-    K: Resource<DynamicType: Default> + Clone + DeserializeOwned + Debug,
-{
-    for object in api.list(&ListParams::default()).await.into_iter().flatten() {
-        if !object.finalizers().is_empty() {
-            strip_finalizers_of(api, &object.name_any()).await;
-        }
-    }
-}
-
-async fn strip_finalizers_of<K: Clone + DeserializeOwned + Debug>(api: &Api<K>, name: &str) {
-    let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-    let _ = api.patch(name, &PatchParams::default(), &patch).await;
-}
-
-/// Creates the definitions of the kinds, or brings those that exist up to date, and waits until
-/// they are served.
-async fn define(client: &Client) -> Result<(), String> {
-    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    for definition in kinds::definitions() {
-        let name = definition.name_any();
-        let failed = |error: kube::Error| format!("custom resource definition {name}: {error}");
-        match api.create(&PostParams::default(), &definition).await {
-            Ok(_) => {}
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                let patch = Patch::Merge(json!({"spec": definition.spec}));
-                api.patch(&name, &PatchParams::default(), &patch)
-                    .await
-                    .map_err(failed)?;
-            }
-            Err(error) => return Err(failed(error)),
-        }
-    }
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let widgets = Api::<Widget>::all(client.clone())
-            .list(&ListParams::default())
-            .await
-            .err();
-        let realms = Api::<Realm>::all(client.clone())
-            .list(&ListParams::default())
-            .await
-            .err();
-        match widgets.or(realms) {
-            None => return Ok(()),
-            Some(error) if Instant::now() >= deadline => {
-                return Err(format!("kinds are not served: {error}"));
-            }
-            Some(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-        }
-    }
 }

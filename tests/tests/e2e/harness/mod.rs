@@ -6,6 +6,7 @@ pub(crate) mod kinds;
 pub(crate) mod logs;
 pub(crate) mod records;
 pub(crate) mod script;
+mod setup;
 pub(crate) mod trial;
 
 pub(crate) use self::cluster::{Cluster, Running};

@@ -21,7 +21,13 @@ pub(crate) struct Observed {
 
 /// Passes and steps in the order they ended.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Records(Arc<Mutex<(Vec<Observed>, Vec<(String, Outcome)>)>>);
+pub(crate) struct Records(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    passes: Vec<Observed>,
+    steps: Vec<(String, Outcome)>,
+}
 
 impl Records {
     pub(crate) fn observer(&self) -> Arc<dyn ReconcileObserver> {
@@ -33,7 +39,7 @@ impl Records {
         self.0
             .lock()
             .unwrap()
-            .0
+            .passes
             .iter()
             .filter(|observed| observed.name == name)
             .cloned()
@@ -49,13 +55,13 @@ impl Records {
     }
 
     pub(crate) fn steps(&self) -> Vec<(String, Outcome)> {
-        self.0.lock().unwrap().1.clone()
+        self.0.lock().unwrap().steps.clone()
     }
 }
 
 impl ReconcileObserver for Records {
     fn reconciled(&self, record: &ReconcileRecord<'_>) {
-        self.0.lock().unwrap().0.push(Observed {
+        self.0.lock().unwrap().passes.push(Observed {
             at: Instant::now(),
             controller: record.controller.to_owned(),
             kind: record.kind.to_owned(),
@@ -71,7 +77,7 @@ impl ReconcileObserver for Records {
         self.0
             .lock()
             .unwrap()
-            .1
+            .steps
             .push((record.step.to_owned(), record.outcome));
     }
 }

@@ -213,7 +213,7 @@ impl<R: Kind, F: Finalizer> Context for Script<R, F> {
             uid: object.uid().unwrap_or_default(),
             consecutive: consecutive_errors,
             conflict: error.is_conflict(),
-            chain: error.display_chain().to_string(),
+            chain: error.display_chain(),
         });
         match self.retry {
             Some(delay) => Action::requeue(delay),

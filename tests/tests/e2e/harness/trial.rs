@@ -50,7 +50,10 @@ pub(crate) fn real(name: &'static str, scenario: Scenario) -> Trial {
             run(
                 &runtime.map_err(|error| error.to_string())?,
                 scenario,
-                async |logs| Cluster::real(config(&path).await?, name, logs).await,
+                async |logs| {
+                    let cluster = Cluster::real(config(&path).await?, name, logs).await;
+                    cluster.map_err(|error| format!("{KUBECONFIG}={path}: {error}"))
+                },
             )
         })
     })
@@ -103,8 +106,8 @@ fn guarded(
             Err(format!("hangs: not done after {LIMIT:?}").into())
         }
         Err(mpsc::RecvTimeoutError::Disconnected) => {
-            let text = thread.join().err().map(|panic| panic_text(&*panic));
-            Err(text
+            let said = thread.join().err().map(|panic| panic_text(&*panic));
+            Err(said
                 .unwrap_or_else(|| "ended without a result".to_owned())
                 .into())
         }
@@ -124,7 +127,7 @@ thread_local! {
 /// Keeps panics for the report of the scenario instead of printing them: some are part of the play.
 pub(crate) fn keep_panics() {
     std::panic::set_hook(Box::new(|info| {
-        LAST_PANIC.with_borrow_mut(|last| *last = info.to_string())
+        LAST_PANIC.with_borrow_mut(|last| *last = info.to_string());
     }));
 }
 

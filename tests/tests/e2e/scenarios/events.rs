@@ -1,23 +1,22 @@
-//! Events: what a server accepts, series, drops.
+//! Events: what a server accepts, drops, faults.
 
 use std::time::Duration;
 
-use futures::future::join_all;
 use http::Method;
-use k8s_controller::events::{Event, EventRecorder, EventType, PublishError, Reporter};
+use k8s_controller::events::{Event, EventRecorder, EventType, PublishError};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::api::events::v1::Event as Stored;
 use k8s_openapi::api::rbac::v1::ClusterRole;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use kube::{Resource, ResourceExt as _};
-use serde_json::json;
 use tracing::Level;
 
 use crate::harness::cluster::named;
+use crate::harness::cluster::recorder_with;
 use crate::harness::kinds::RealmSpec;
 use crate::harness::{Cluster, Fault, Realm, Script, Widget, Without};
 
-fn event(note: &str) -> Event {
+pub(super) fn event(note: &str) -> Event {
     Event {
         type_: EventType::Normal,
         reason: "Tested".into(),
@@ -28,137 +27,16 @@ fn event(note: &str) -> Event {
 }
 
 /// The count that an event stands for.
-fn count(event: &Stored) -> i32 {
+pub(super) fn count(event: &Stored) -> i32 {
     event.series.as_ref().map_or(1, |series| series.count)
 }
 
-async fn config_map(cluster: &Cluster, name: &str) -> ConfigMap {
+pub(super) async fn config_map(cluster: &Cluster, name: &str) -> ConfigMap {
     cluster
         .api::<ConfigMap>()
         .create(&PostParams::default(), &named::<ConfigMap>(name))
         .await
         .unwrap()
-}
-
-/// One event whose series counts up; a success ends it; the next failure makes a new one.
-pub(crate) async fn failing_apply_is_one_series_until_it_succeeds(cluster: Cluster) {
-    let script = Script::<Widget, Without>::new().apply(|_, widget| async move {
-        if widget.spec.text == "ok" {
-            Ok(None)
-        } else {
-            Err("no host name".into())
-        }
-    });
-    cluster.run(
-        cluster
-            .controller(cluster.client(), &script)
-            .with_event_recorder(cluster.recorder()),
-    );
-    let widget = cluster.create_widget("w").await;
-    let counted = async |index: usize, at_least: i32| {
-        cluster
-            .eventually(
-                &format!("event {index} counted {at_least} times"),
-                async || {
-                    let events = cluster.events(&widget).await;
-                    match events.get(index) {
-                        Some(event) if count(event) >= at_least => Ok(events),
-                        _ => Err(format!(
-                            "{:?}",
-                            events.iter().map(count).collect::<Vec<_>>()
-                        )),
-                    }
-                },
-            )
-            .await
-    };
-    let events = counted(0, 4).await;
-    assert_eq!(events.len(), 1, "one event and not one for each failure");
-    let event = &events[0];
-    assert_eq!(event.reason.as_deref(), Some("ReconcileFailed"));
-    assert_eq!(event.action.as_deref(), Some("Reconcile"));
-    assert_eq!(event.type_.as_deref(), Some("Warning"));
-    assert_eq!(event.note.as_deref(), Some("no host name"));
-    assert_eq!(
-        event.reporting_controller.as_deref(),
-        Some("e2e.example.com/tests")
-    );
-    assert_eq!(event.reporting_instance.as_deref(), Some("tests-0"));
-    assert!(event.name_any().starts_with("w."), "{}", event.name_any());
-    let about = event.regarding.clone().unwrap();
-    assert_eq!(
-        (about.kind.as_deref(), about.api_version.as_deref()),
-        (Some("Widget"), Some("e2e.example.com/v1"))
-    );
-    assert_eq!(
-        (about.name.as_deref(), about.namespace.as_deref()),
-        (Some("w"), Some(cluster.namespace()))
-    );
-    let series = event.series.clone().unwrap();
-    assert!(series.last_observed_time.0 >= event.event_time.clone().unwrap().0);
-
-    cluster.set_text("w", "ok").await;
-    cluster
-        .eventually("the end of failures", async || {
-            let before = script.failures().len();
-            cluster.pass(Duration::from_millis(500)).await;
-            if script.failures().len() == before {
-                Ok(())
-            } else {
-                Err("goes on".into())
-            }
-        })
-        .await;
-    let last = count(&cluster.events(&widget).await[0]);
-    cluster.set_text("w", "not ok").await;
-    let events = counted(1, 2).await;
-    assert_eq!(events.len(), 2);
-    assert_eq!(count(&events[0]), last, "the old series has ended");
-    assert_ne!(events[0].name_any(), events[1].name_any());
-    assert!(
-        cluster.logs().at(Level::WARN).is_empty(),
-        "{}",
-        cluster.logs().tail(20)
-    );
-}
-
-/// A server forgets events after an hour; so does `kubectl delete`.
-pub(crate) async fn deleted_event_is_created_again(cluster: Cluster) {
-    let recorder = cluster.recorder();
-    let map = config_map(&cluster, "m").await;
-    for _ in 0..3 {
-        recorder.publish(&map, &event("the same")).await.unwrap();
-    }
-    let events = cluster.events(&map).await;
-    assert_eq!(events.iter().map(count).collect::<Vec<_>>(), [3]);
-    let api: Api<Stored> = cluster.api();
-    api.delete(&events[0].name_any(), &DeleteParams::default())
-        .await
-        .unwrap();
-
-    recorder.publish(&map, &event("the same")).await.unwrap();
-    let again = cluster.events(&map).await;
-    assert_eq!(
-        again.iter().map(count).collect::<Vec<_>>(),
-        [1],
-        "created again, and the count restarts"
-    );
-    assert_ne!(again[0].name_any(), events[0].name_any());
-    recorder.publish(&map, &event("the same")).await.unwrap();
-    assert_eq!(
-        cluster
-            .events(&map)
-            .await
-            .iter()
-            .map(count)
-            .collect::<Vec<_>>(),
-        [2]
-    );
-    assert!(
-        cluster.logs().at(Level::WARN).is_empty(),
-        "{}",
-        cluster.logs().tail(20)
-    );
 }
 
 /// An event about an object of each sort is stored and counts up.
@@ -302,201 +180,6 @@ pub(crate) async fn terminating_namespace_drops_quietly(cluster: Cluster) {
     let map = config_map(&cluster, "m").await;
     recorder.publish(&map, &event("in time")).await.unwrap();
     assert_eq!(cluster.events(&map).await.len(), 1);
-
-    let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
-    maps.patch("held", &PatchParams::default(), &patch)
-        .await
-        .unwrap();
-    cluster.gone(&namespaces, &doomed).await;
-}
-
-/// Any difference is a new event; equal ones count up, also when they come at once.
-pub(crate) async fn equal_events_are_one_series(cluster: Cluster) {
-    let recorder = cluster.recorder();
-    let map = config_map(&cluster, "m").await;
-    let same = event("the same");
-    for result in join_all((0..10).map(|_| recorder.publish(&map, &same))).await {
-        result.unwrap();
-    }
-    assert_eq!(
-        cluster
-            .events(&map)
-            .await
-            .iter()
-            .map(count)
-            .collect::<Vec<_>>(),
-        [10]
-    );
-
-    let mut other = event("another note");
-    recorder.publish(&map, &other).await.unwrap();
-    other.type_ = EventType::Warning;
-    recorder.publish(&map, &other).await.unwrap();
-    other.related = Some(map.object_ref(&()));
-    recorder.publish(&map, &other).await.unwrap();
-    other.reason = "OtherReason".into();
-    recorder.publish(&map, &other).await.unwrap();
-    other.action = "OtherAction".into();
-    recorder.publish(&map, &other).await.unwrap();
-    let events = cluster.events(&map).await;
-    assert_eq!(
-        events.iter().map(count).collect::<Vec<_>>(),
-        [10, 1, 1, 1, 1, 1]
-    );
-    assert_eq!(
-        events[3]
-            .related
-            .as_ref()
-            .and_then(|related| related.name.as_deref()),
-        Some("m")
-    );
-
-    // The series of the window goes on only from the last published one of its reason and action.
-    recorder.publish(&map, &same).await.unwrap();
-    assert_eq!(cluster.events(&map).await.len(), 7);
-}
-
-/// What a server refuses is refused before it is sent, with the field in the error.
-pub(crate) async fn refused_before_sending(cluster: Cluster) {
-    let (client, faults) = cluster.faulty();
-    let recorder = cluster.recorder_with(client);
-    let map = config_map(&cluster, "m").await;
-    let with = |edit: fn(&mut Event)| {
-        let mut event = event("fine");
-        edit(&mut event);
-        event
-    };
-    let bad = [
-        ("reason", with(|event| event.reason = String::new())),
-        ("reason", with(|event| event.reason = "r".repeat(129))),
-        ("reason", with(|event| event.reason = "é".repeat(65))),
-        ("action", with(|event| event.action = String::new())),
-        ("action", with(|event| event.action = "a".repeat(129))),
-    ];
-    for (field, event) in bad {
-        let error = recorder.publish(&map, &event).await.expect_err(field);
-        assert!(error.to_string().contains(field), "{error}");
-    }
-    assert!(faults.sent(|_| true).is_empty(), "nothing was sent");
-    assert_eq!(recorder.stats().refused, 5);
-
-    // The limits themselves are fine with both sides.
-    let longest = with(|event| (event.reason, event.action) = ("é".repeat(64), "a".repeat(128)));
-    recorder.publish(&map, &longest).await.unwrap();
-    assert_eq!(cluster.events(&map).await.len(), 1);
-    assert_eq!(faults.sent(|sent| sent.method == Method::POST).len(), 1);
-}
-
-/// A reporter that no server would take: said when the recorder is made, and by each publish.
-pub(crate) async fn bad_reporters(cluster: Cluster) {
-    let map = config_map(&cluster, "m").await;
-    let bad = [
-        ("reportingController", "", None),
-        ("reportingController", "not qualified!", None),
-        ("reportingController", "a/b/c", None),
-        (
-            "reportingInstance",
-            "example.com/fine",
-            Some("i".repeat(129)),
-        ),
-        (
-            "reportingInstance",
-            "example.com/fine",
-            Some("é".repeat(65)),
-        ),
-    ];
-    for (field, controller, instance) in bad {
-        let (client, faults) = cluster.faulty();
-        let reporter = Reporter {
-            controller: controller.into(),
-            instance,
-        };
-        let error = EventRecorder::try_new(client.clone(), reporter.clone())
-            .err()
-            .unwrap_or_else(|| panic!("{reporter:?}"));
-        assert!(error.to_string().contains(field), "{error}");
-        let before = cluster.logs().at(Level::ERROR).len();
-        let recorder = EventRecorder::new(client, reporter);
-        assert!(
-            cluster.logs().at(Level::ERROR).len() > before,
-            "said when it is made"
-        );
-        let error = recorder.publish(&map, &event("hello")).await.unwrap_err();
-        assert!(error.to_string().contains(field), "{error}");
-        assert!(faults.sent(|_| true).is_empty());
-    }
-    // The longest that is fine.
-    let reporter = Reporter {
-        controller: format!("{}.com/{}", "a".repeat(60), "b".repeat(63)),
-        instance: Some("i".repeat(128)),
-    };
-    EventRecorder::try_new(cluster.client(), reporter)
-        .unwrap()
-        .publish(&map, &event("hello"))
-        .await
-        .unwrap();
-    assert_eq!(cluster.events(&map).await.len(), 1);
-}
-
-/// The server itself refuses what the recorder refuses: the rule is the server's.
-pub(crate) async fn server_has_the_same_limits(cluster: Cluster) {
-    let map = config_map(&cluster, "m").await;
-    let api: Api<Stored> = cluster.api();
-    let body = |edit: fn(&mut Stored)| {
-        let mut event: Stored = serde_json::from_value(json!({
-            "metadata": {"name": "e", "namespace": cluster.namespace()},
-            "eventTime": "2024-01-01T00:00:00.000000Z", "type": "Normal", "reason": "R", "action": "A",
-            "reportingController": "e2e.example.com/tests", "reportingInstance": "i",
-            "regarding": map.object_ref(&()),
-        }))
-        .unwrap();
-        edit(&mut event);
-        event
-    };
-    let refused: [(&str, fn(&mut Stored)); 8] = [
-        ("reason", |event| event.reason = None),
-        ("reason", |event| event.reason = Some("r".repeat(129))),
-        ("reason", |event| event.reason = Some("é".repeat(65))),
-        ("action", |event| event.action = Some(String::new())),
-        ("reportingInstance", |event| {
-            event.reporting_instance = Some("i".repeat(129))
-        }),
-        ("reportingController", |event| {
-            event.reporting_controller = Some("not qualified!".into())
-        }),
-        ("message", |event| event.note = Some("n".repeat(1025))),
-        ("type", |event| event.type_ = Some("Odd".into())),
-    ];
-    for (field, edit) in refused {
-        match api.create(&PostParams::default(), &body(edit)).await {
-            Err(kube::Error::Api(status)) => {
-                assert_eq!(status.code, 422, "{field}: {status:?}");
-                assert!(
-                    status.message.contains(field),
-                    "{field}: {}",
-                    status.message
-                );
-            }
-            other => panic!("{field}: {other:?}"),
-        }
-    }
-    let mut generated = body(|_| ());
-    generated.metadata.name = None;
-    generated.metadata.generate_name = Some("m.".into());
-    let refusal = api
-        .create(&PostParams::default(), &generated)
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(&refusal, kube::Error::Api(status) if status.code == 422),
-        "{refusal:?}"
-    );
-    api.create(
-        &PostParams::default(),
-        &body(|event| event.reason = Some("é".repeat(64))),
-    )
-    .await
-    .unwrap();
 }
 
 /// Somebody else has our name: another one is taken.
@@ -507,7 +190,7 @@ pub(crate) async fn taken_name(cluster: Cluster) {
         |sent| sent.is(&Method::POST, "/events"),
         Fault::status(409, "AlreadyExists", "events \"m.1\" already exists"),
     );
-    let recorder = cluster.recorder_with(client);
+    let recorder = recorder_with(client);
     let map = config_map(&cluster, "m").await;
     recorder.publish(&map, &event("hello")).await.unwrap();
     let posts = faults.sent(|sent| sent.method == Method::POST);
@@ -556,7 +239,7 @@ pub(crate) async fn refused_events_do_not_fail_passes(cluster: Cluster) {
         Fault::status(403, "Forbidden", "events is forbidden: no"),
     );
     let script = Script::<Widget, Without>::new().apply(|_, _| async { Err("no".into()) });
-    let recorder = cluster.recorder_with(client.clone());
+    let recorder = recorder_with(client.clone());
     let running = cluster.run(
         cluster
             .controller(client, &script)

@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use http::Method;
 use k8s_controller::events::{Event, EventType};
-use k8s_controller::{Controller, Outcome, Phase};
+use k8s_controller::{Outcome, Phase};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt as _;
 use kube::api::PostParams;
-use kube::runtime::watcher;
-use serde_json::Value;
 use tracing::Level;
 
 use crate::harness::cluster::named;
+use crate::harness::cluster::recorder_with;
 use crate::harness::logs::Line;
 use crate::harness::{Cluster, Fault, Mine, Records, Script, Widget, Without};
 
@@ -49,7 +48,7 @@ fn nonsense() -> [(&'static str, Fault); 6] {
     ]
 }
 
-fn loud(cluster: &Cluster) -> Vec<Line> {
+pub(super) fn loud(cluster: &Cluster) -> Vec<Line> {
     [
         cluster.logs().at(Level::WARN),
         cluster.logs().at(Level::ERROR),
@@ -57,7 +56,11 @@ fn loud(cluster: &Cluster) -> Vec<Line> {
     .concat()
 }
 
-async fn until_applied<F: Clone>(cluster: &Cluster, script: &Script<Widget, F>, name: &str) {
+pub(super) async fn until_applied<F: Clone>(
+    cluster: &Cluster,
+    script: &Script<Widget, F>,
+    name: &str,
+) {
     cluster
         .eventually(&format!("an apply of {name}"), async || {
             script
@@ -151,7 +154,7 @@ pub(crate) async fn answers_to_events(cluster: Cluster) {
     for (index, (what, fault)) in nonsense().into_iter().enumerate() {
         for method in [Method::POST, Method::PATCH] {
             let (client, faults) = cluster.faulty();
-            let recorder = cluster.recorder_with(client);
+            let recorder = recorder_with(client);
             let map: ConfigMap = named(&format!("m{index}-{}", method.as_str().to_lowercase()));
             let map = cluster
                 .api::<ConfigMap>()
@@ -199,7 +202,7 @@ pub(crate) async fn events_of_failures_that_meet_nonsense(cluster: Cluster) {
         faults.inject(1, |sent| sent.is(&Method::POST, "/events"), fault);
     }
     let script = Script::<Widget, Without>::new().apply(|_, _| async { Err("no".into()) });
-    let recorder = cluster.recorder_with(client.clone());
+    let recorder = recorder_with(client.clone());
     cluster.run(
         cluster
             .controller(client, &script)
@@ -222,70 +225,6 @@ pub(crate) async fn events_of_failures_that_meet_nonsense(cluster: Cluster) {
         "{warned} warnings:\n{}",
         cluster.logs().tail(30)
     );
-}
-
-/// A watch ends or breaks in the middle of a line: what it was about to say is not missed.
-async fn watch_cut(cluster: &Cluster, broken: bool) {
-    let (client, faults) = cluster.faulty();
-    faults.inject(
-        1,
-        |sent| sent.is_watch() && sent.path.ends_with("/widgets"),
-        Fault::CutWatch { broken },
-    );
-    let script = Script::<Widget, Without>::new();
-    let running = cluster.run(cluster.controller(client, &script));
-    cluster
-        .eventually("a watch", async || match faults.left() {
-            0 => Ok(()),
-            left => Err(format!("{left} left")),
-        })
-        .await;
-    for name in ["w", "x"] {
-        cluster.create_widget(name).await;
-        until_applied(cluster, &script, name).await;
-    }
-    assert!(running.is_running());
-    let watches = faults.sent(|sent| sent.is_watch()).len();
-    assert!((2..=3).contains(&watches), "{watches} watches");
-}
-
-/// Clients take a stream that just ends for the end of a watch, which servers do all the time.
-pub(crate) async fn watch_that_ends_in_the_middle_of_a_line(cluster: Cluster) {
-    watch_cut(&cluster, false).await;
-    assert!(cluster.logs().at(Level::ERROR).is_empty());
-}
-
-pub(crate) async fn watch_that_breaks_in_the_middle_of_a_line(cluster: Cluster) {
-    watch_cut(&cluster, true).await;
-    let told = loud(&cluster);
-    assert!(
-        told.iter()
-            .any(|line| line.mentions("connection reset by peer")),
-        "said nowhere:\n{}",
-        cluster.logs().tail(20)
-    );
-}
-
-/// The server no longer has what the watch asks for: a new list finds what was missed.
-pub(crate) async fn expired_watch(cluster: Cluster) {
-    let (client, faults) = cluster.faulty();
-    let missed = cluster.clone();
-    faults.inject(
-        1,
-        |sent| sent.is_list("widgets"),
-        Fault::Delay(Duration::ZERO),
-    );
-    faults.inject(1, |sent| sent.is_watch(), Fault::expired_watch());
-    let create = move || {
-        let cluster = missed.clone();
-        async move { drop(cluster.create_widget("w").await) }
-    };
-    faults.inject(1, |sent| sent.is_list("widgets"), Fault::before(create));
-    let script = Script::<Widget, Without>::new();
-    let running = cluster.run(cluster.controller(client, &script));
-    until_applied(&cluster, &script, "w").await;
-    assert_eq!(faults.left(), 0);
-    assert!(running.is_running());
 }
 
 /// A watch answers nonsense lines.
@@ -339,96 +278,6 @@ pub(crate) async fn forbidden_list(cluster: Cluster) {
         "{}",
         cluster.logs().tail(20)
     );
-}
-
-/// Objects without something that every stored object has are an error about these objects alone.
-async fn without(cluster: Cluster, field: &'static str) {
-    let (client, faults) = cluster.faulty();
-    let damage = move |list: &mut Value| {
-        for item in list["items"].as_array_mut().into_iter().flatten() {
-            if item["metadata"]["name"] == "odd" {
-                item["metadata"].as_object_mut().unwrap().remove(field);
-            }
-        }
-    };
-    faults.inject(1, |sent| sent.is_list("widgets"), Fault::edit(damage));
-    cluster.create_widget("odd").await;
-    cluster.create_widget("even").await;
-    let script = Script::<Widget, Mine>::new();
-    let labelled = watcher::Config::default();
-    let controller = Controller::namespaced(
-        client.clone(),
-        script.clone(),
-        cluster.namespace(),
-        labelled,
-    );
-    let running = cluster.run(controller.with_event_recorder(cluster.recorder_with(client)));
-    until_applied(&cluster, &script, "even").await;
-    cluster
-        .eventually("a line that names the field and the object", async || {
-            let told = loud(&cluster)
-                .into_iter()
-                .find(|line| line.mentions("odd") && line.mentions(field));
-            told.map(drop).ok_or_else(|| cluster.logs().tail(10))
-        })
-        .await;
-    assert_eq!(faults.left(), 0);
-    // The next change comes by the watch, with everything in it.
-    cluster.set_text("odd", "changed").await;
-    until_applied(&cluster, &script, "odd").await;
-    assert!(running.is_running());
-}
-
-pub(crate) async fn object_without_uid(cluster: Cluster) {
-    without(cluster, "uid").await;
-}
-
-pub(crate) async fn object_without_namespace(cluster: Cluster) {
-    without(cluster, "namespace").await;
-}
-
-pub(crate) async fn event_about_an_object_without_uid(cluster: Cluster) {
-    let recorder = cluster.recorder();
-    let event = Event {
-        type_: EventType::Normal,
-        reason: "R".into(),
-        action: "A".into(),
-        note: None,
-        related: None,
-    };
-    let mut map: ConfigMap = named("m");
-    map.metadata.namespace = Some(cluster.namespace().to_owned());
-    // Two objects that only share the lack of a uid are no series.
-    let mut other = map.clone();
-    other.metadata.name = Some("o".into());
-    let results = [
-        recorder.publish(&map, &event).await,
-        recorder.publish(&other, &event).await,
-    ];
-    let stored = kube::Api::<k8s_openapi::api::events::v1::Event>::namespaced(
-        cluster.client(),
-        cluster.namespace(),
-    )
-    .list(&kube::api::ListParams::default())
-    .await
-    .unwrap()
-    .items;
-    for (name, result) in ["m", "o"].into_iter().zip(results) {
-        let about = stored.iter().filter(|event| {
-            event
-                .regarding
-                .as_ref()
-                .and_then(|about| about.name.as_deref())
-                == Some(name)
-        });
-        match result {
-            Ok(()) => assert_eq!(about.count(), 1, "{name}: accepted, so it is there"),
-            Err(error) => {
-                assert!(error.to_string().contains("uid"), "{name}: {error}");
-                assert_eq!(about.count(), 0);
-            }
-        }
-    }
 }
 
 /// A server that is slow makes a slow controller and nothing else.

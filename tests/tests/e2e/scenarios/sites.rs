@@ -168,7 +168,7 @@ pub(crate) async fn objects_that_own_others_and_share_one(cluster: Cluster) {
         widgets.push(
             cluster
                 .create_widget_with(&format!("site-{index}"), |widget| {
-                    widget.spec.text = host(index)
+                    widget.spec.text = host(index);
                 })
                 .await,
         );
@@ -213,7 +213,7 @@ pub(crate) async fn objects_that_own_others_and_share_one(cluster: Cluster) {
     // The last one wants the first one's name, which becomes free only later.
     let last = cluster
         .create_widget_with(&format!("site-{}", SITES - 1), |widget| {
-            widget.spec.text = host(SITES - 1)
+            widget.spec.text = host(SITES - 1);
         })
         .await;
     let event = cluster

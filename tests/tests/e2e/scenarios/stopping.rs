@@ -56,7 +56,7 @@ async fn create_and_wait(
 ) {
     for (name, text) in objects {
         cluster
-            .create_widget_with(name, |widget| widget.spec.text = (*text).to_owned())
+            .create_widget_with(name, |widget| widget.spec.text = String::from(*text))
             .await;
     }
     cluster
