@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use k8s_controller_error::display_chain;
 use k8s_controller_events::{Event, EventRecorder, Scope};
 use k8s_controller_observe::{Observers, Outcome, Step, Subject};
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -29,14 +28,14 @@ pub struct TraceMetadata {
     outcome: Option<Outcome>,
     subject: Arc<Subject>,
     observers: Observers,
-    events: Option<(Arc<EventRecorder>, ObjectReference)>,
+    events: Option<(Arc<EventRecorder>, Arc<ObjectReference>)>,
 }
 
 impl TraceMetadata {
     pub(crate) fn new(
         subject: Arc<Subject>,
         observers: Observers,
-        events: Option<(Arc<EventRecorder>, ObjectReference)>,
+        events: Option<(Arc<EventRecorder>, Arc<ObjectReference>)>,
     ) -> Self {
         Self {
             subject,
@@ -93,20 +92,13 @@ impl fmt::Debug for TraceMetadata {
     }
 }
 
-/// Publishes; an error is a warning.
+/// Publishes. The recorder logs what could not be sent, as a warning, and that is all that may
+/// come of it.
 pub(crate) async fn publish(
     recorder: &EventRecorder,
     object: &ObjectReference,
     scope: Scope,
     event: &Event,
 ) {
-    if let Err(error) = recorder.publish_to(object, scope, event).await {
-        tracing::warn!(
-            error = %display_chain(&error),
-            reason = event.reason,
-            action = event.action,
-            note = event.note,
-            "event not published"
-        );
-    }
+    let _logged = recorder.publish_to(object, scope, event).await;
 }

@@ -11,9 +11,9 @@ use k8s_controller_error::{Error, Panic, display_chain};
 use k8s_controller_events::{Event, Scope};
 use k8s_controller_observe::{Outcome, Phase};
 use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Resource;
 use kube::runtime::controller::Action;
 use kube::runtime::finalizer::Error as FinalizerError;
-use kube::{Api, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::Instrument;
@@ -45,7 +45,7 @@ where
         events: shared
             .recorder
             .as_ref()
-            .map(|_| object.object_ref(&shared.dyntype)),
+            .map(|_| Arc::new(object.object_ref(&shared.dyntype))),
         shared: &shared,
     };
     let randomness = shared.randomness.clone();
@@ -68,7 +68,7 @@ where
     /// What the tracker knows the object by.
     key: Cow<'a, str>,
     /// Where events about the object go, if there is a recorder.
-    events: Option<ObjectReference>,
+    events: Option<Arc<ObjectReference>>,
 }
 
 /// A pass that went well.
@@ -114,15 +114,13 @@ where
         object: &mut Arc<Ctx::Resource>,
         report: &mut Report,
     ) -> Result<Done, Error<Ctx::Error>> {
-        let api = match self.shared.api(object) {
-            Ok(api) => api,
-            Err(error) => {
-                report.set_phase(report.phase());
-                return Err(error);
-            }
-        };
+        if let Err(error) = self.shared.check(object) {
+            report.set_phase(report.phase());
+            return Err(error);
+        }
         let entry = self.shared.memory.tracker.entry(&self.key);
-        if entry.stale && !self.refresh(&api, object).await {
+        // What sends requests of its own is rare and big. Boxed, it does not make every pass big.
+        if entry.stale && !Box::pin(self.refresh(object)).await {
             report.set_phase(Phase::Delete);
             return Ok(Done::until_change());
         }
@@ -133,11 +131,11 @@ where
         };
         report.set_phase(phase);
         match (phase, Ctx::FINALIZER_NAME) {
-            (Phase::Init, Some(ours)) => self.init(&api, object, ours).await,
+            (Phase::Init, Some(ours)) => Box::pin(self.init(object, ours)).await,
             (Phase::Apply, _) => self.apply(object, &mut report.metadata).await,
             (Phase::Cleanup, Some(ours)) => {
-                self.cleanup(&api, object, ours, entry.cleanup, &mut report.metadata)
-                    .await
+                let metadata = &mut report.metadata;
+                Box::pin(self.cleanup(object, ours, entry.cleanup, metadata)).await
             }
             _ => Ok(Done::until_change()),
         }
@@ -145,9 +143,9 @@ where
 
     /// After a conflict: gets the object as it is now; false if it is gone. If it cannot be got,
     /// for example because only `list` and `watch` are allowed, the copy of the watch has to do.
-    async fn refresh(&self, api: &Api<Ctx::Resource>, object: &mut Arc<Ctx::Resource>) -> bool {
+    async fn refresh(&self, object: &mut Arc<Ctx::Resource>) -> bool {
         let name = object.meta().name.as_deref().unwrap_or_default();
-        match api.get_opt(name).await {
+        match self.shared.api(object).get_opt(name).await {
             Ok(Some(fresh)) if fresh.meta().uid == object.meta().uid => *object = Arc::new(fresh),
             // One that was made anew under the same name comes with a watch event of its own.
             Ok(_) => return false,
@@ -159,18 +157,13 @@ where
         true
     }
 
-    async fn init(
-        &self,
-        api: &Api<Ctx::Resource>,
-        object: &Ctx::Resource,
-        ours: &str,
-    ) -> Result<Done, Error<Ctx::Error>> {
+    async fn init(&self, object: &Ctx::Resource, ours: &str) -> Result<Done, Error<Ctx::Error>> {
         if !finalizer::is_valid_name(ours) {
             return Err(Error::InvalidFinalizerName {
                 name: ours.to_owned(),
             });
         }
-        finalizer::add(api, object, ours)
+        finalizer::add(&self.shared.api(object), object, ours)
             .await
             .map_err(|error| Error::FinalizerError(FinalizerError::AddFinalizer(error)))?;
         // The change asks for the next pass.
@@ -200,7 +193,6 @@ where
 
     async fn cleanup(
         &self,
-        api: &Api<Ctx::Resource>,
         object: &Ctx::Resource,
         ours: &str,
         progress: Cleanup,
@@ -221,7 +213,7 @@ where
             }
             tracker.set_cleanup(&self.key, Cleanup::Completed);
         }
-        finalizer::remove(api, object, ours)
+        finalizer::remove(&self.shared.api(object), object, ours)
             .await
             .map_err(|error| Error::FinalizerError(FinalizerError::RemoveFinalizer(error)))?;
         tracker.set_cleanup(&self.key, Cleanup::Released);
@@ -250,7 +242,7 @@ where
         if let (Some(recorder), Some(reference), Some(event)) =
             (&self.shared.recorder, &self.events, event)
         {
-            publish(recorder, reference, Scope::Failure, &event)
+            Box::pin(publish(recorder, reference, Scope::Failure, &event))
                 .instrument(span)
                 .await;
         }

@@ -58,11 +58,8 @@ where
         })
     }
 
-    /// The API of the object's namespace, if the object has all that every stored object has.
-    pub(crate) fn api(
-        &self,
-        object: &Ctx::Resource,
-    ) -> Result<Api<Ctx::Resource>, Error<Ctx::Error>> {
+    /// Whether the object has all that every stored object has.
+    pub(crate) fn check(&self, object: &Ctx::Resource) -> Result<(), Error<Ctx::Error>> {
         let meta = object.meta();
         let namespace = meta.namespace.as_deref().unwrap_or_default();
         let missing = |field| Err(Error::MissingMetadata { field });
@@ -75,7 +72,13 @@ where
         if self.namespaced && namespace.is_empty() {
             return missing("metadata.namespace");
         }
-        Ok((self.api_of)(self.client.clone(), namespace))
+        Ok(())
+    }
+
+    /// The API of the object's namespace.
+    pub(crate) fn api(&self, object: &Ctx::Resource) -> Api<Ctx::Resource> {
+        let namespace = object.meta().namespace.as_deref().unwrap_or_default();
+        (self.api_of)(self.client.clone(), namespace)
     }
 
     /// Whether the watch still knows this very object.
