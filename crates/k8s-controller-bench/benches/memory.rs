@@ -10,9 +10,10 @@
 //! At 10,000, 100,000 and 1,000,000 failures it prints the bytes that are allocated and how many
 //! pieces they are in, and what the process has in RAM. Between the last two nothing may be kept
 //! per failure: the process exits with status 1 if more than 24 bytes or a hundredth of a piece
-//! were added for each. A uid alone has 36 bytes. It is not zero because hash tables double once
-//! their removed entries have used up the room, at a moment that chance decides: once in the tables
-//! of a full recorder makes some 19 bytes for each of the failures in between.
+//! were added for each. The least entry of a table, a 16-byte key and a count, needs 28. It is not
+//! zero because hash tables double once their removed entries have used up the room, at a moment
+//! that chance decides: once in the tables of a full recorder makes some 15 bytes for each of the
+//! failures in between.
 //!
 //! The recorder keeps its default of series; `--quick` lowers it with the rest, so that it is full
 //! at the second size in both. The bytes are counted by a wrapper around the system's allocator,
