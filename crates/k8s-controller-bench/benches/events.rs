@@ -4,6 +4,9 @@
 //!   recorder and of kube's client; the server answers at once.
 //! - `forget`: ends the series of an object.
 //!
+//! Both as the author of a controller calls them, with an object, of which the recorder makes the
+//! reference that it needs.
+//!
 //! Each at three numbers of tracked series, and in two ways. `hot`: about the same 100 objects
 //! again and again, while the others are only tracked; this is the cost of the recorder's work,
 //! which must not depend on the number. `spread`: about any of them, so that at 1,000,000 nearly
@@ -23,12 +26,12 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Bencher, BenchmarkId, Criterion};
-use k8s_controller_bench::events::{client, reference};
+use k8s_controller_bench::events::{client, uid};
 use k8s_controller_bench::host::{Stopwatch, resident_bytes};
 use k8s_controller_bench::scale::Scale;
 use k8s_controller_bench::summary::{Row, Samples, table};
-use k8s_controller_events::{Event, EventRecorder, EventType, Reporter, Scope};
-use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_controller_events::{Event, EventRecorder, EventType, Reporter};
+use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::runtime::Runtime;
 
 /// How many operations are timed at a stretch.
@@ -142,7 +145,7 @@ impl Tracked {
         let before = (Stopwatch::start(), resident_bytes());
         for first in (0..self.size).step_by(BATCH) {
             let end = self.size.min(first + BATCH);
-            self.publish(&(first..end).map(reference).collect::<Vec<_>>());
+            self.publish(&(first..end).map(object).collect::<Vec<_>>());
         }
         let took = before.0.elapsed();
         assert_eq!(
@@ -172,7 +175,7 @@ impl Tracked {
                 .div_ceil(BATCH);
             let mut total = Duration::ZERO;
             for _ in 0..batches {
-                let objects: Vec<_> = self.numbers(way, &mut next).map(reference).collect();
+                let objects: Vec<_> = self.numbers(way, &mut next).map(object).collect();
                 let took = match operation {
                     "publish" => self.publish(&objects),
                     _ => self.forget(&objects),
@@ -201,14 +204,11 @@ impl Tracked {
     }
 
     /// Publishes an event about each, in turn.
-    fn publish(&self, objects: &[ObjectReference]) -> Duration {
+    fn publish(&self, objects: &[ConfigMap]) -> Duration {
         self.runtime.block_on(async {
             let start = Stopwatch::start();
             for object in objects {
-                let published = self
-                    .recorder
-                    .publish_to(object, Scope::Failure, &self.event)
-                    .await;
+                let published = self.recorder.publish(object, &self.event).await;
                 black_box(published).expect("the server takes everything");
             }
             start.elapsed()
@@ -216,16 +216,24 @@ impl Tracked {
     }
 
     /// Forgets each, in turn, and makes its series again, which is not timed.
-    fn forget(&self, objects: &[ObjectReference]) -> Duration {
+    fn forget(&self, objects: &[ConfigMap]) -> Duration {
         let start = Stopwatch::start();
         for object in objects {
-            self.recorder
-                .forget_scope(black_box(object), Scope::Failure);
+            self.recorder.forget(black_box(object));
         }
         let took = start.elapsed();
         self.publish(objects);
         took
     }
+}
+
+/// An object of which there is one per number.
+fn object(number: usize) -> ConfigMap {
+    let mut object = ConfigMap::default();
+    object.metadata.namespace = Some("bench".to_owned());
+    object.metadata.name = Some(format!("object-{number}"));
+    object.metadata.uid = Some(uid(number));
+    object
 }
 
 /// The time of `iterations` operations, from that of whole batches.
