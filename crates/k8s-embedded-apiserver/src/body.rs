@@ -156,6 +156,20 @@ fn check_type(
             summary(bytes)
         )));
     }
+    for key in ["apiVersion", "kind"] {
+        if let Some(wrong) = object
+            .get(key)
+            .filter(|value| !value.is_string() && !value.is_null())
+        {
+            return Err(Failure::bad_request(format!(
+                "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
+                 json: cannot unmarshal {} into Go struct field .{key} of type string ({})",
+                kind.kind,
+                type_name(wrong),
+                summary(bytes)
+            )));
+        }
+    }
     let sent_version = text(&object, "/apiVersion").to_owned();
     let sent_kind = text(&object, "/kind").to_owned();
     if kind.is_custom() {

@@ -27,11 +27,13 @@ pub(crate) fn type_name(value: &serde_json::Value) -> &'static str {
     }
 }
 
-/// Nesting at which the real server's scanner gives up.
-const MAX_DEPTH: usize = 10_000;
+/// How many objects and lists may be nested: what `serde_json` reads. The real server gives up at 10,000.
+pub(crate) const MAX_DEPTH: usize = 127;
 
-/// Depth from which this scanner, which recurses, leaves the judgement to `serde_json`'s own limit of 128.
-const SCAN_DEPTH: usize = 200;
+/// Says that JSON is nested too deep.
+pub(crate) fn too_deep() -> String {
+    format!("exceeded max depth of {MAX_DEPTH}")
+}
 
 struct Scanner<'a> {
     body: &'a [u8],
@@ -64,11 +66,9 @@ impl Scanner<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<(), String> {
-        if depth > SCAN_DEPTH {
-            return Err(format!("exceeded max depth of {MAX_DEPTH}"));
-        }
         self.space();
         match self.peek() {
+            Some(b'{' | b'[') if depth == MAX_DEPTH => Err(too_deep()),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => self.string(),

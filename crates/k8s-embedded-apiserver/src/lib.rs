@@ -60,13 +60,16 @@
 //!   fields that most objects have; a Service gets no address, and references to other objects are not followed.
 //! - No controllers but those above: Deployments make no Pods, namespaces have no `default` ServiceAccount, nodes do
 //!   not run Pods. A Pod is deleted at once, without a grace period.
+//! - A namespace that goes away gets no conditions that tell what holds it. A watch of custom resources goes on as it
+//!   began when their definition is changed.
 //! - No admission plugins or webhooks, no conversion webhooks, no quotas, no priority or fairness.
 //! - No `exec`, `log`, `binding`, `eviction` and other subresources than `status`, `scale` and `finalize`.
 //! - Nothing is written to disk.
 //!
 //! # Limits
 //!
-//! Bodies of more than 3 MiB are refused. Of each kind 10,000 changes are kept for watches
+//! Bodies of more than 3 MiB are refused, and objects and lists nested more than 127 deep (a real server takes 10,000).
+//! A watch ends after a year. Of each kind 10,000 changes are kept for watches
 //! ([`Builder::history_limit`]). Work is done when a request or the body of a watch is polled: events that have
 //! expired go with the next request.
 //!

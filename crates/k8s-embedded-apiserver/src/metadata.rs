@@ -102,6 +102,21 @@ pub(crate) struct Owner {
     pub(crate) blocks: bool,
 }
 
+impl Owner {
+    /// Whether the reference is to `object`, in whatever version of its group.
+    pub(crate) fn is(&self, object: &Value) -> bool {
+        let group = |api_version: &str| {
+            api_version
+                .split_once('/')
+                .map(|(group, _)| group.to_owned())
+        };
+        self.uid == uid(object)
+            && self.name == name(object)
+            && self.kind == text(object, "/kind")
+            && group(&self.api_version) == group(text(object, "/apiVersion"))
+    }
+}
+
 /// The owners of an object.
 pub(crate) fn owners(object: &Value) -> Vec<Owner> {
     let list = object

@@ -1,6 +1,7 @@
 //! Query parameters of a request.
 
 use std::collections::BTreeMap;
+use std::num::{IntErrorKind, ParseIntError};
 
 use crate::field_error::FieldError;
 use crate::status::Failure;
@@ -27,10 +28,10 @@ impl Query {
             .filter(|value| !value.is_empty())
     }
 
-    /// A truth value: anything but nothing, `false` and `0`.
+    /// A truth value: anything but `false` and `0`, so that the name alone is enough.
     pub(crate) fn flag(&self, key: &str) -> Option<bool> {
         let value = self.0.get(key)?;
-        Some(!(value == "0" || value.is_empty() || value.eq_ignore_ascii_case("false")))
+        Some(!(value == "0" || value.eq_ignore_ascii_case("false")))
     }
 
     pub(crate) fn is_set(&self, key: &str) -> bool {
@@ -39,14 +40,16 @@ impl Query {
 
     /// A whole number.
     pub(crate) fn number(&self, key: &str) -> Result<Option<i64>, Failure> {
-        self.get(key)
-            .map(|text| {
-                text.parse().map_err(|_| {
-                    Failure::bad_request(format!(
-                        "strconv.ParseInt: parsing {text:?}: invalid syntax"
-                    ))
-                })
-            })
+        let refused = |text: &str, error: &ParseIntError| {
+            let why = match error.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
+        };
+        self.0
+            .get(key)
+            .map(|text| text.parse().map_err(|error| refused(text, &error)))
             .transpose()
     }
 

@@ -33,15 +33,12 @@ pub(crate) enum Route {
 
 /// Finds what `path` names.
 pub(crate) fn route(path: &str, registry: &Registry) -> Route {
-    let mut segments: Vec<String> = path
-        .split('/')
-        .skip(1)
-        .map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned())
-        .collect();
-    if segments.len() > 1 && segments.last().is_some_and(String::is_empty) {
-        segments.pop();
+    // An escaped slash parts segments like any other, as on the real server.
+    let path = percent_decode_str(path).decode_utf8_lossy();
+    let mut parts: Vec<&str> = path.split('/').skip(1).collect();
+    if parts.len() > 1 && parts.last().is_some_and(|part| part.is_empty()) {
+        parts.pop();
     }
-    let parts: Vec<&str> = segments.iter().map(String::as_str).collect();
     match parts.as_slice() {
         ["api", version, rest @ ..] if !rest.is_empty() => resource("", version, rest, registry),
         ["apis", group, version, rest @ ..] if !rest.is_empty() => {
@@ -173,6 +170,8 @@ mod tests {
                 "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Afoo",
                 "clusterroles None Some(\"system:foo\") None false",
             ),
+            ("/api/v1/namespaces/x%2Fy/configmaps", "404"),
+            ("/api/v1/namespaces/x/configmaps/a%2Fb", "404"),
             ("/api/v1/configmaps/a", "404"),
             ("/api/v1/namespaces/x/namespaces", "404"),
             ("/api/v1/namespaces/x/configmaps//a", "404"),

@@ -21,6 +21,9 @@ use crate::verbs::Selection;
 /// How often a watch that allows bookmarks gets one, as on a real server.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
 
+/// The longest that a watch lasts, a year in seconds: what is asked for may be more than a clock can hold.
+const LONGEST: u64 = 365 * 24 * 3600;
+
 /// Annotation of the bookmark that ends the initial events.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
@@ -81,7 +84,7 @@ pub(crate) fn stream(
         subscription: plan.subscription,
         bookmarks: plan.bookmarks,
         next_bookmark: now + BOOKMARK_PERIOD,
-        deadline: now + Duration::from_secs(plan.seconds),
+        deadline: now + Duration::from_secs(plan.seconds.min(LONGEST)),
         pending: VecDeque::new(),
         ended: false,
     };

@@ -144,6 +144,11 @@ async fn bad_options() {
         (json!({"dryRun": ["Some"]}), 422),
         (json!({"kind": "Pod", "apiVersion": "v1"}), 400),
         (json!([]), 400),
+        (json!({"dryRun": "All"}), 400),
+        (json!({"preconditions": {"uid": 5}}), 400),
+        (json!({"preconditions": []}), 400),
+        (json!({"propagationPolicy": 5}), 400),
+        (json!({"gracePeriodSeconds": "soon"}), 400),
     ] {
         let (got, status) = api
             .delete_with(&format!("{CONFIG_MAPS}/a"), options.clone())

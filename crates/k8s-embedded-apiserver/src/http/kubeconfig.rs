@@ -72,7 +72,7 @@ pub struct KubeconfigFile {
 impl KubeconfigFile {
     /// Writes a kubeconfig for a server at `address`, readable by its owner alone.
     ///
-    /// The file is there whole or not at all. A file that this function wrote before is replaced.
+    /// The file is there whole or not at all. An empty file, and one that this function wrote before, is replaced.
     ///
     /// # Errors
     ///
@@ -85,7 +85,8 @@ impl KubeconfigFile {
             source,
         };
         match fs::read(&path) {
-            Ok(found) if !found.starts_with(MARK.as_bytes()) => {
+            // An empty file, such as `mktemp` makes, is nobody's loss.
+            Ok(found) if !found.is_empty() && !found.starts_with(MARK.as_bytes()) => {
                 return Err(KubeconfigError::Foreign(path));
             }
             Ok(_) => {}
@@ -171,6 +172,12 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), kubeconfig(address()));
         second.remove().unwrap();
         assert!(!path.exists());
+
+        fs::write(&path, "").unwrap();
+        KubeconfigFile::write(&path, address())
+            .unwrap()
+            .remove()
+            .unwrap();
 
         fs::write(&path, "apiVersion: v1\nkind: Config\n").unwrap();
         let error = KubeconfigFile::write(&path, address()).unwrap_err();

@@ -68,9 +68,9 @@ pub(crate) enum Deletion {
 
 #[derive(Debug)]
 enum Task {
-    OwnerGone(String),
-    /// The uid is that of an owner that is known to be gone.
-    CheckOwners(Place, Option<String>),
+    OwnerGone(Arc<Value>),
+    /// The object is an owner that is known to be gone.
+    CheckOwners(Place, Option<Arc<Value>>),
     Foreground(Place),
     Orphan(Place),
     NamespaceContent(String),
@@ -154,10 +154,7 @@ impl State {
     fn remove(&mut self, place: &Place) -> Option<Arc<Value>> {
         let removed = self.store.remove(&place.storage, &place.key)?;
         if self.garbage_collection {
-            let uid = metadata::uid(&removed);
-            if !uid.is_empty() {
-                self.tasks.push_back(Task::OwnerGone(uid.to_owned()));
-            }
+            self.tasks.push_back(Task::OwnerGone(removed.clone()));
             self.recheck_owners(&removed);
         }
         let namespace = metadata::namespace(&removed);
@@ -267,10 +264,10 @@ impl State {
     pub(crate) fn settle(&mut self) {
         while let Some(task) = self.tasks.pop_front() {
             match task {
-                Task::OwnerGone(uid) => {
-                    for place in self.store.dependents(&uid) {
+                Task::OwnerGone(owner) => {
+                    for place in self.store.dependents(metadata::uid(&owner)) {
                         self.tasks
-                            .push_back(Task::CheckOwners(place, Some(uid.clone())));
+                            .push_back(Task::CheckOwners(place, Some(owner.clone())));
                     }
                 }
                 Task::CheckOwners(place, gone) => self.check_owners(&place, gone.as_deref()),

@@ -77,7 +77,9 @@ impl State {
     }
 
     /// Deletes an object whose owners are all gone; of several owners, those that are gone are taken out.
-    pub(super) fn check_owners(&mut self, place: &Place, gone: Option<&str>) {
+    ///
+    /// Of the owner that is `gone` the kind may be gone, too, so that it cannot be looked up.
+    pub(super) fn check_owners(&mut self, place: &Place, gone: Option<&Value>) {
         let Some(object) = self.store.at(place).cloned() else {
             return;
         };
@@ -86,7 +88,7 @@ impl State {
             return;
         }
         let state = |owner: &metadata::Owner| {
-            if gone == Some(&owner.uid) {
+            if gone.is_some_and(|gone| owner.is(gone)) {
                 Ownership::Absent
             } else {
                 self.ownership(&object, owner)
@@ -111,11 +113,41 @@ impl State {
         }
         let has_dependents = !self.store.dependents(metadata::uid(&object)).is_empty();
         let propagation = if states.contains(&Ownership::Waiting) && has_dependents {
+            self.break_circle(place, &object);
             Some(Propagation::Foreground)
         } else {
             None
         };
         self.delete(place, propagation);
+    }
+
+    /// Where a dependent of the object waits for its own dependents, the object might be one of those it waits for:
+    /// then the owners of the object do not wait for it.
+    fn break_circle(&mut self, place: &Place, object: &Value) {
+        let waits = |dependent: &Place| {
+            self.store
+                .at(dependent)
+                .is_some_and(|found| is_deleting(found) && finalizers(found).contains(&FOREGROUND))
+        };
+        if !self
+            .store
+            .dependents(metadata::uid(object))
+            .iter()
+            .any(waits)
+        {
+            return;
+        }
+        let mut new = object.clone();
+        if let Some(Value::Array(list)) = metadata_mut(&mut new).get_mut("ownerReferences") {
+            for owner in list {
+                if let Some(blocks) = owner.get_mut("blockOwnerDeletion") {
+                    *blocks = Value::Bool(false);
+                }
+            }
+        }
+        if new != *object {
+            self.put(place, new);
+        }
     }
 
     /// An owner deleted in the foreground goes when no dependent blocks it any more.

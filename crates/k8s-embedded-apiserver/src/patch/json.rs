@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::decode;
-use crate::json_error::type_name;
+use crate::json_error::{MAX_DEPTH, too_deep, type_name};
 use crate::status::Failure;
 
 /// Most operations that one patch may have; a limit of the real server.
@@ -29,8 +29,10 @@ pub(super) fn apply(object: &Value, body: &[u8]) -> Result<Value, Failure> {
     let mut document = object.clone();
     let mut copied = 0;
     for operation in &operations {
-        apply_one(&mut document, operation, &mut copied)
-            .map_err(|DoesNotApply| Failure::unprocessable())?;
+        apply_one(&mut document, operation, &mut copied).map_err(|why| match why {
+            DoesNotApply => Failure::unprocessable(),
+            TooDeep => Failure::bad_request(format!("error applying patch: {}", too_deep())),
+        })?;
     }
     Ok(document)
 }
@@ -68,10 +70,17 @@ fn wrong_type(found: &str, target: &str) -> Failure {
     ))
 }
 
-/// The real server tells the client nothing more than this.
-struct DoesNotApply;
+/// Why an operation is refused.
+enum Refused {
+    /// The real server tells the client nothing more than this.
+    DoesNotApply,
+    /// The outcome would be nested deeper than any body may be.
+    TooDeep,
+}
 
-type Applied<T> = Result<T, DoesNotApply>;
+use Refused::{DoesNotApply, TooDeep};
+
+type Applied<T> = Result<T, Refused>;
 
 fn apply_one(
     document: &mut Value,
@@ -167,7 +176,26 @@ fn child<'d>(parent: &'d Value, token: &str) -> Applied<Option<&'d Value>> {
     }
 }
 
+/// How many objects and lists are nested in `value`.
+fn nesting(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => 1 + map.values().map(nesting).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(nesting).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Refuses what would make the document nested too deep; everything that walks through objects recurses.
+fn check_depth(pointer: &Pointer, value: &Value) -> Applied<()> {
+    let above = pointer.0.as_ref().map_or(0, |(way, _)| way.len() + 1);
+    if above + nesting(value) > MAX_DEPTH {
+        return Err(TooDeep);
+    }
+    Ok(())
+}
+
 fn add(document: &mut Value, pointer: &Pointer, value: Value) -> Applied<()> {
+    check_depth(pointer, &value)?;
     let (parent, last) = pointer.parent_mut(document)?;
     match parent {
         Value::Object(map) => {
@@ -200,6 +228,7 @@ fn remove(document: &mut Value, pointer: &Pointer) -> Applied<Value> {
 }
 
 fn replace(document: &mut Value, pointer: &Pointer, value: Value) -> Applied<()> {
+    check_depth(pointer, &value)?;
     if pointer.0.is_none() {
         return match value {
             Value::Object(_) | Value::Array(_) => {

@@ -97,12 +97,15 @@ impl Store {
 
     /// Opens a collection; one that is open stays as it is.
     pub(crate) fn open(&mut self, storage: &Cow<'static, str>) {
-        let limit = self.history_limit;
-        let collection = self
-            .collections
+        self.collection(storage).closed = false;
+    }
+
+    /// A collection, made where there is none. What it held before it was made is not known, if it held anything.
+    fn collection(&mut self, storage: &Cow<'static, str>) -> &mut Collection {
+        let (limit, floor) = (self.history_limit, self.version);
+        self.collections
             .entry(storage.clone())
-            .or_insert_with(|| Collection::new(limit, FIRST_VERSION));
-        collection.closed = false;
+            .or_insert_with(|| Collection::new(limit, floor))
     }
 
     /// Closes a collection, whose objects are gone already. Watches of it end; it is dropped with the last of them.
@@ -255,11 +258,7 @@ impl Store {
 
     /// Follows the changes of a collection from now on.
     pub(crate) fn subscribe(&mut self, storage: &Cow<'static, str>) -> Subscription {
-        let limit = self.history_limit;
-        let collection = self
-            .collections
-            .entry(storage.clone())
-            .or_insert_with(|| Collection::new(limit, FIRST_VERSION));
+        let collection = self.collection(storage);
         Subscription {
             changed: collection.changed.subscribe(),
             epoch: collection.epoch,

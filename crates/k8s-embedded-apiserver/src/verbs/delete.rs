@@ -1,9 +1,11 @@
 //! DELETE of an object and of a collection.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::Value;
 
 use super::{Answer, Call, list};
 use crate::body;
+use crate::codec::typed;
 use crate::field_error::FieldError;
 use crate::kinds::Deleted;
 use crate::lifecycle::{Deletion, NAMESPACES, Propagation, State};
@@ -115,9 +117,6 @@ fn read_body(call: &Call) -> Result<Value, Failure> {
     if options.is_null() {
         options = Value::Object(serde_json::Map::new());
     }
-    if !options.is_object() {
-        return Err(Failure::bad_request("DeleteOptions must be an object"));
-    }
     let kind = metadata::text(&options, "/kind");
     if !matches!(kind, "" | "DeleteOptions") {
         let version = metadata::text(&options, "/apiVersion");
@@ -126,7 +125,9 @@ fn read_body(call: &Call) -> Result<Value, Failure> {
             "no kind {kind:?} is registered for version {version:?} {scheme}"
         )));
     }
-    Ok(options)
+    // An option of a wrong type must not pass for one that was not given: it might be the dry run.
+    typed::<meta::DeleteOptions>(options)
+        .map_err(|why| Failure::bad_request(format!("DeleteOptions cannot be read: {why}")))
 }
 
 /// Namespaces that are always there.

@@ -26,14 +26,7 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
     )?;
     let warnings = decoded.warnings(validation);
     let object = &mut decoded.object;
-    let name = metadata::name(object);
-    if name.is_empty() {
-        return Err(Failure::bad_request(format!(
-            "the name of the object ({} based on URL) was undeterminable: name must be provided",
-            call.name()
-        )));
-    }
-    check_name(call, name)?;
+    check_name(call, metadata::name(object))?;
     create::set_namespace(call, object)?;
     let place = call.place(call.name());
     let Some(existing) = state.store.at(&place).cloned() else {
@@ -56,6 +49,12 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
 pub(super) fn check_name(call: &Call, sent: &str) -> Result<(), Failure> {
     if sent == call.name() {
         return Ok(());
+    }
+    if sent.is_empty() {
+        return Err(Failure::bad_request(format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            call.name()
+        )));
     }
     Err(Failure::bad_request(format!(
         "the name of the object ({sent}) does not match the name on the URL ({})",
@@ -164,12 +163,7 @@ pub(super) fn finish(
 fn keep_system_fields(new: &mut Value, existing: &Value) {
     let old = existing.get("metadata").cloned().unwrap_or_default();
     let metadata = metadata_mut(new);
-    for key in [
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    for key in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if metadata
             .get(key)
             .is_none_or(|value| value.is_null() || *value == "")
@@ -177,7 +171,9 @@ fn keep_system_fields(new: &mut Value, existing: &Value) {
             copy_key(&old, metadata, key);
         }
     }
-    copy_key(&old, metadata, "generation");
+    for key in ["creationTimestamp", "generation"] {
+        copy_key(&old, metadata, key);
+    }
 }
 
 /// A write of `/status` changes the status; of the metadata at most what the kind lets it.

@@ -150,7 +150,7 @@ pub(crate) async fn json_of(response: Response<ApiBody>) -> Value {
 }
 
 /// An open watch.
-pub(crate) struct Watch(ApiBody);
+pub(crate) struct Watch(pub(crate) ApiBody);
 
 impl Watch {
     /// The next event; `None` once the watch has ended.
