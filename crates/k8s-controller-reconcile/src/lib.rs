@@ -53,6 +53,7 @@
 //! related kinds through [`Controller::with_controller`]. It never writes to your objects, but
 //! for the one entry in `metadata.finalizers`. Catching panics needs `panic = "unwind"`.
 
+mod agenda;
 mod backoff;
 mod context;
 mod controller;

@@ -1,5 +1,7 @@
 //! One pass over one object.
 
+mod conclude;
+
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -7,9 +9,8 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_controller_error::{Error, Panic, display_chain};
-use k8s_controller_events::{Event, Scope};
-use k8s_controller_observe::{Outcome, Phase};
+use k8s_controller_error::{Error, display_chain};
+use k8s_controller_observe::Phase;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::controller::Action;
@@ -19,9 +20,9 @@ use serde::de::DeserializeOwned;
 use tracing::Instrument;
 
 use crate::backoff;
-use crate::context::{Context, default_error_action};
+use crate::context::Context;
 use crate::finalizer;
-use crate::metadata::{TraceMetadata, publish};
+use crate::metadata::TraceMetadata;
 use crate::report::Report;
 use crate::running::Turn;
 use crate::shared::Shared;
@@ -49,12 +50,23 @@ where
         shared: &shared,
     };
     let randomness = shared.randomness.clone();
-    let action = randomness.during(pass.run(Arc::clone(&object))).await;
+    let running = catch_async(|| randomness.during(pass.run(Arc::clone(&object)))).await;
+    let next = running.unwrap_or_else(|panic| {
+        // Not in a method of the context, each of which is caught on its own: a log subscriber,
+        // the clock of a recorder. A panic that got through would end the whole controller.
+        conclude::log_panic(&panic, None);
+        Action::requeue(backoff::after_failures(0))
+    });
     // Somebody wanted the object while it was taken.
-    Ok(if turn.end() {
-        Action::requeue(Duration::ZERO)
-    } else {
-        action
+    if turn.end() {
+        return Ok(Action::requeue(Duration::ZERO));
+    }
+    Ok(match &shared.agenda {
+        Some(agenda) => {
+            agenda.note(&object, next);
+            Action::await_change()
+        }
+        None => next,
     })
 }
 
@@ -105,6 +117,7 @@ where
 
         let span = report.span.clone();
         let result = self.work(&mut object, &mut report).instrument(span).await;
+        let result = result.map_err(conclude::presentable);
         self.conclude(result, report, object).await
     }
 
@@ -114,10 +127,7 @@ where
         object: &mut Arc<Ctx::Resource>,
         report: &mut Report,
     ) -> Result<Done, Error<Ctx::Error>> {
-        if let Err(error) = self.shared.check(object) {
-            report.set_phase(report.phase());
-            return Err(error);
-        }
+        self.shared.check(object)?;
         let entry = self.shared.memory.tracker.entry(&self.key);
         // What sends requests of its own is rare and big. Boxed, it does not make every pass big.
         if entry.stale && !Box::pin(self.refresh(object)).await {
@@ -219,86 +229,4 @@ where
         tracker.set_cleanup(&self.key, Cleanup::Released);
         Ok(Done::until_change())
     }
-
-    /// Tells of the pass and decides what comes next.
-    async fn conclude(
-        &self,
-        result: Result<Done, Error<Ctx::Error>>,
-        report: Report,
-        object: Arc<Ctx::Resource>,
-    ) -> Action {
-        let span = report.span.clone();
-        let (action, event) = match result {
-            Ok(done) => {
-                self.succeeded(&done, report);
-                (done.next, None)
-            }
-            // The error ends here: it may not be kept across the publishing.
-            Err(error) => span.in_scope(|| self.failed(&error, report, &object)),
-        };
-        if self.shared.memory.tracker.is_known(&self.key) && !self.shared.is_stored(&object) {
-            self.shared.memory.tracker.release(&self.key);
-        }
-        if let (Some(recorder), Some(reference), Some(event)) =
-            (&self.shared.recorder, &self.events, event)
-        {
-            Box::pin(publish(recorder, reference, Scope::Failure, &event))
-                .instrument(span)
-                .await;
-        }
-        action
-    }
-
-    fn succeeded(&self, done: &Done, report: Report) {
-        self.shared.memory.tracker.succeeded(&self.key);
-        if let (Some(recorder), Some(reference)) = (&self.shared.recorder, &self.events) {
-            recorder.forget_scope(reference, Scope::Failure);
-        }
-        let returned = Ok::<_, Infallible>(done.returned.clone());
-        let outcome = report
-            .metadata
-            .outcome()
-            .unwrap_or_else(|| Outcome::of_result(&returned));
-        report.succeed(outcome);
-    }
-
-    fn failed(
-        &self,
-        error: &Error<Ctx::Error>,
-        report: Report,
-        object: &Arc<Ctx::Resource>,
-    ) -> (Action, Option<Event>) {
-        let phase = report.phase();
-        report.fail(error);
-        let event = match self.events {
-            Some(_) => catch(|| self.shared.context.failure_event(object, phase, error))
-                .unwrap_or_else(|panic| {
-                    log_panic(&panic, "failure_event");
-                    None
-                }),
-            None => None,
-        };
-        (self.retry(error, object), event)
-    }
-
-    fn retry(&self, error: &Error<Ctx::Error>, object: &Arc<Ctx::Resource>) -> Action {
-        let tracker = &self.shared.memory.tracker;
-        if error.is_conflict() && !error.is_terminal() {
-            return Action::requeue(backoff::after_conflicts(tracker.conflicted(&self.key)));
-        }
-        let before = tracker.failed(&self.key);
-        let context = Arc::clone(&self.shared.context);
-        catch(|| context.error_action(Arc::clone(object), error, before)).unwrap_or_else(|panic| {
-            log_panic(&panic, "error_action");
-            default_error_action(error, before)
-        })
-    }
-}
-
-fn log_panic(panic: &Panic, method: &str) {
-    tracing::error!(
-        panic = panic.message(),
-        method,
-        "a method of the context panicked"
-    );
 }

@@ -15,6 +15,8 @@ pub(crate) struct Report {
     pub(crate) metadata: TraceMetadata,
     pub(crate) span: Span,
     phase: Phase,
+    /// Whether the span has the phase: a field that is set twice is shown twice by some.
+    settled: bool,
     subject: Arc<Subject>,
     observers: Observers,
     started: Instant,
@@ -45,6 +47,7 @@ impl Report {
             metadata,
             span,
             phase,
+            settled: false,
             subject,
             observers,
             started,
@@ -55,6 +58,7 @@ impl Report {
     /// Settles what the pass does.
     pub(crate) fn set_phase(&mut self, phase: Phase) {
         self.phase = phase;
+        self.settled = true;
         self.span.record("event_type", phase.as_str());
     }
 
@@ -83,6 +87,9 @@ impl Report {
     fn end(&mut self, outcome: Outcome) {
         self.ended = true;
         let duration = self.started.elapsed();
+        if !self.settled {
+            self.set_phase(self.phase);
+        }
         self.span.record("outcome", outcome.as_str());
         self.span.record(
             "success",

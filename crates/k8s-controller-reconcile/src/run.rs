@@ -15,8 +15,9 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout};
 
+use crate::agenda::Agenda;
 use crate::context::Context;
 use crate::controller::Controller;
 use crate::finalizer;
@@ -109,9 +110,8 @@ where
             }
         }
         // Passes are tasks of their own; without anybody asking for results, none is begun.
-        let until = Instant::now() + deadline;
         tracing::info!(%controller, running = running.len(), ?deadline, "stopping");
-        let ended = timeout_at(until, running.idle()).await;
+        let ended = timeout(deadline, running.idle()).await;
         let left = if ended.is_ok() {
             Vec::new()
         } else {
@@ -139,6 +139,14 @@ where
             // Set once: a controller is run once.
             let _ = self.memory.recorder.set(Arc::clone(recorder));
         }
+        let store = self.runtime.store();
+        let mut runtime = self.runtime;
+        let mut agenda = None;
+        if !self.namespaced {
+            let (new, due) = Agenda::new(store.clone(), dyntype.clone());
+            runtime = runtime.reconcile_on(due);
+            agenda = Some(new);
+        }
         let shared = Shared {
             context: Arc::new(self.context),
             client: self.client,
@@ -150,11 +158,12 @@ where
             observers: self.observers,
             recorder: self.recorder,
             memory: self.memory,
-            store: self.runtime.store(),
+            store,
             running: Running::new(),
+            agenda,
             randomness: self.randomness.unwrap_or_else(Randomness::unseeded),
         };
-        (self.runtime, Arc::new(shared))
+        (runtime, Arc::new(shared))
     }
 }
 

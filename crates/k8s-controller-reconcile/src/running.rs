@@ -12,7 +12,8 @@ use tokio::sync::Notify;
 /// in a namespace asks for its cluster-scoped owner "in" that namespace, so that the owner would
 /// be worked on once per namespace at the same time. A pass that finds its object taken does not
 /// wait, which would take up one of the few slots; it leaves word, and the pass that has the
-/// object asks to be run again.
+/// object asks to be run again. When to run again for other reasons is in the
+/// [`Agenda`](crate::agenda::Agenda).
 #[derive(Debug)]
 pub(crate) struct Running<K> {
     passes: Mutex<Passes<K>>,

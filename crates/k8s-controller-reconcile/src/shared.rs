@@ -12,6 +12,7 @@ use kube::{Api, Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::agenda::Agenda;
 use crate::context::Context;
 use crate::jitter::Randomness;
 use crate::running::Running;
@@ -39,6 +40,8 @@ where
     pub(crate) memory: Arc<Memory>,
     pub(crate) store: Store<Ctx::Resource>,
     pub(crate) running: Arc<Running<Ctx::Resource>>,
+    /// For cluster-scoped kinds.
+    pub(crate) agenda: Option<Agenda<Ctx::Resource>>,
     pub(crate) randomness: Randomness,
 }
 

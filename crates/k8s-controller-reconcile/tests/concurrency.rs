@@ -4,14 +4,14 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use k8s_controller_reconcile::{Context, Controller, DEFAULT_CONCURRENCY, TraceMetadata};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use kube::runtime::controller::Config;
+use kube::runtime::controller::{Action, Config};
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use serde_json::json;
@@ -162,4 +162,60 @@ async fn a_change_during_a_pass_is_not_lost() {
     pass_time(Duration::from_secs(10)).await;
     assert_eq!(owner.seen.lock().unwrap().len(), 2);
     assert_eq!(notes.take(), ["x apply completed"; 2]);
+}
+
+/// Wants each Namespace to be seen again after a minute, until it is told otherwise.
+#[derive(Clone, Default)]
+struct Minutely {
+    passes: Arc<AtomicUsize>,
+    enough: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl Context for Minutely {
+    type Resource = Namespace;
+    type Error = TestError;
+
+    async fn apply(&self, _: Client, _: &Namespace, _: &mut TraceMetadata) -> Answer {
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        if self.enough.load(Ordering::Relaxed) {
+            return done();
+        }
+        Ok(Some(Action::requeue(Duration::from_secs(60))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_of_children_in_many_namespaces_has_one_time_to_be_run_again() {
+    let (server, context) = (Server::default(), Minutely::default());
+    let path = "/api/v1/namespaces/x";
+    server.put(path, json!({"metadata": {"name": "x"}}));
+    let config_maps = Api::<ConfigMap>::all(server.client());
+    let controller =
+        Controller::cluster(server.client(), context.clone(), watcher::Config::default())
+            .with_controller(|controller| controller.owns(config_maps, watcher::Config::default()));
+    tokio::spawn(controller.run());
+    for namespace in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        pass_time(Duration::from_secs(1)).await;
+        owned(&server, namespace, "x");
+    }
+    pass_time(MOMENT).await;
+    let passes_in = async |time| {
+        let before = context.passes.load(Ordering::Relaxed);
+        pass_time(time).await;
+        context.passes.load(Ordering::Relaxed) - before
+    };
+    let hour = Duration::from_secs(3600);
+    let passes = passes_in(hour).await;
+    assert!((59..=60).contains(&passes), "{passes} passes in an hour");
+
+    context.enough.store(true, Ordering::Relaxed);
+    server.touch(path);
+    assert_eq!(passes_in(hour).await, 1, "the change, and no more");
+
+    context.enough.store(false, Ordering::Relaxed);
+    server.touch(path);
+    pass_time(MOMENT).await;
+    server.delete(path);
+    assert_eq!(passes_in(hour).await, 0, "it is gone");
 }

@@ -157,3 +157,30 @@ async fn objects_that_lack_something_fail_alone_and_say_what() {
     let lines = logs.with(&["ERROR", "field=\"metadata.name\"", "kind=\"ConfigMap\""]);
     assert_eq!(lines.len(), 1, "{:#?}", logs.lines());
 }
+
+/// A proxy's page, or what an API server says of a kind that it does not know yet.
+#[tokio::test(start_paused = true)]
+async fn a_404_that_names_no_object_does_not_mean_that_the_object_is_gone() {
+    let (server, notes) = (Server::default(), Notes::new());
+    let path = server.config_map("ns", "a");
+    let mut odd = false;
+    server.intercept(move |seen| {
+        odd = seen.is_patch() && !odd;
+        if odd {
+            Reply::With(404, "404 page not found\n".into())
+        } else {
+            Reply::Normal
+        }
+    });
+    let probe = Probe::<WithFinalizer>::answering(|_| done());
+    tokio::spawn(controller(&server, probe, &notes).run());
+    pass_time(Duration::from_secs(10)).await;
+    assert_eq!(
+        notes.take(),
+        ["a init failed", "a init completed", "a apply completed"]
+    );
+    server.delete(&path);
+    pass_time(Duration::from_secs(10)).await;
+    assert_eq!(notes.take(), ["a cleanup failed", "a cleanup completed"]);
+    assert_eq!(server.get(&path), None);
+}

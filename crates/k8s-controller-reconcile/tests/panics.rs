@@ -8,7 +8,11 @@ use std::time::Duration;
 
 use k8s_controller_events::{EventRecorder, Reporter};
 use k8s_controller_observe::{ReconcileObserver, ReconcileRecord};
+use k8s_controller_reconcile::{Context, Controller, TraceMetadata};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
 use kube::runtime::controller::Action;
+use kube::runtime::watcher;
 use serde_json::json;
 use support::*;
 
@@ -20,7 +24,7 @@ fn recorder(server: &Server) -> Arc<EventRecorder> {
     Arc::new(EventRecorder::new(server.client(), reporter))
 }
 
-fn is_bad(object: &k8s_openapi::api::core::v1::ConfigMap) -> bool {
+fn is_bad(object: &ConfigMap) -> bool {
     object.metadata.name.as_deref() == Some("bad")
 }
 
@@ -143,4 +147,91 @@ async fn in_an_observer() {
     tokio::spawn(controller.run());
     pass_time(Duration::from_millis(2500)).await;
     assert_eq!(notes.take(), ["a apply waiting"; 3]);
+}
+
+#[derive(Debug)]
+struct Unspeakable;
+impl std::fmt::Display for Unspeakable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no words")
+    }
+}
+impl std::error::Error for Unspeakable {}
+
+struct Speechless;
+#[async_trait::async_trait]
+impl Context for Speechless {
+    type Resource = ConfigMap;
+    type Error = Unspeakable;
+    async fn apply(
+        &self,
+        _: Client,
+        object: &ConfigMap,
+        _: &mut TraceMetadata,
+    ) -> Result<Option<Action>, Unspeakable> {
+        if is_bad(object) {
+            return Err(Unspeakable);
+        }
+        Ok(Some(Action::requeue(Duration::from_secs(1))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_the_display_of_an_error() {
+    let (server, notes, logs) = (Server::default(), Notes::new(), Logs::capture());
+    server.config_map("ns", "bad");
+    server.config_map("ns", "good");
+    let config = watcher::Config::default();
+    let controller = Controller::namespaced(server.client(), Speechless, "ns", config)
+        .with_observer(notes.clone())
+        .with_event_recorder(recorder(&server));
+    tokio::spawn(controller.run());
+    pass_time(Duration::from_secs(10)).await;
+    let notes = notes.take();
+    let count = |line| notes.iter().filter(|note| *note == line).count();
+    assert!(count("good apply waiting") >= 9, "{notes:?}");
+    assert!((2..=4).contains(&count("bad apply failed")), "{notes:?}");
+    assert_eq!(server.events().len(), 1);
+    assert_eq!(server.events()[0]["note"], "panicked: no words");
+    let lines = logs.with(&[
+        "ERROR",
+        "source=\"panicked: no words\"",
+        "class=\"panicked\"",
+    ]);
+    assert_eq!(
+        lines.len(),
+        count("bad apply failed"),
+        "{:#?}",
+        logs.lines()
+    );
+}
+
+/// Not the user's methods, but what is called from within a pass.
+#[tokio::test(start_paused = true)]
+async fn in_the_clock_of_the_recorder() {
+    let (server, notes, logs) = (Server::default(), Notes::new(), Logs::capture());
+    server.config_map("ns", "bad");
+    server.config_map("ns", "good");
+    let reporter = Reporter {
+        controller: "tests".into(),
+        instance: None,
+    };
+    let recorder = EventRecorder::new(server.client(), reporter).with_clock(|| panic!("no time"));
+    let probe = Probe::<NoFinalizer>::answering(|object| {
+        if is_bad(object) {
+            return Err(TestError::Text("no"));
+        }
+        Ok(Some(Action::requeue(Duration::from_secs(1))))
+    });
+    let controller = controller(&server, probe, &notes).with_event_recorder(Arc::new(recorder));
+    tokio::spawn(controller.run());
+    pass_time(Duration::from_secs(10)).await;
+    let notes = notes.take();
+    let count = |line| notes.iter().filter(|note| *note == line).count();
+    assert!(count("good apply waiting") >= 9, "{notes:?}");
+    assert!(
+        count("bad apply failed") >= 2,
+        "it is tried again: {notes:?}"
+    );
+    assert!(!logs.with(&["ERROR", "panic=\"no time\""]).is_empty());
 }

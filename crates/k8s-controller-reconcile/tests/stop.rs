@@ -226,3 +226,40 @@ async fn the_result_is_readable() {
         controller.run_until(async {}).await;
     assert!(format!("{stopped:?}").contains("abandoned: []"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_may_be_endless() {
+    let (server, notes) = (Server::default(), Notes::new());
+    server.config_map("ns", "a");
+    let controller = controller(&server, sleeping(Duration::from_secs(1000)), &notes)
+        .with_stop_deadline(Duration::MAX);
+    let stopped = controller.run_until(pass_time(MOMENT)).await;
+    assert!(stopped.abandoned.is_empty(), "{stopped:?}");
+    assert_eq!(
+        notes.take(),
+        ["a step sleep completed", "a apply completed"]
+    );
+}
+
+/// Before the phase is settled, with the fresh copy that a conflict asks for.
+#[tokio::test(start_paused = true)]
+async fn a_pass_abandoned_early_says_its_phase() {
+    let (server, notes, logs) = (Server::default(), Notes::new(), Logs::capture());
+    let path = server.config_map("ns", "a");
+    server.intercept(move |seen| {
+        if seen.is_patch() {
+            return Reply::status(409, "Conflict", serde_json::json!({}));
+        }
+        if seen.path == path {
+            return Reply::Never;
+        }
+        Reply::Normal
+    });
+    let probe = Probe::<WithFinalizer>::answering(|_| done());
+    let controller = controller(&server, probe, &notes).with_stop_deadline(MOMENT);
+    let stopped = controller.run_until(pass_time(MOMENT)).await;
+    assert_eq!(stopped.abandoned.len(), 1);
+    assert_eq!(notes.take(), ["a init failed", "a init abandoned"]);
+    let parts = ["abandoned", "event_type=\"init\" outcome=\"abandoned\""];
+    assert_eq!(logs.with(&parts).len(), 1, "{:#?}", logs.lines());
+}
