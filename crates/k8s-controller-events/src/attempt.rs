@@ -1,10 +1,15 @@
 //! What became of one publish: counted once, and logged where no event came of it.
 
+use std::error::Error as _;
+
 use k8s_openapi::api::core::v1::ObjectReference;
 use tracing::{debug, warn};
 
 use crate::stats::Counters;
 use crate::{Event, PublishError};
+
+/// How many causes of an error are logged; there are three or four, as a rule.
+const MAX_CAUSES: usize = 16;
 
 /// How a publish without an error ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +72,8 @@ impl<'a> Attempt<'a> {
             }
             Err(error) => {
                 self.count_error(error);
-                log!(warn, self, %error, "event dropped");
+                let causes = causes_of(error);
+                log!(warn, self, %error, causes, "event dropped");
             }
         }
         result.map(drop)
@@ -82,6 +88,19 @@ impl<'a> Attempt<'a> {
             | PublishError::Malformed { .. } => self.counters.refused.add_one(),
         }
     }
+}
+
+/// What is behind an error that is not an answer of the API server, such as a connection refused.
+fn causes_of(error: &PublishError) -> Option<String> {
+    let PublishError::Kube(error) = error else {
+        return None;
+    };
+    if matches!(error, kube::Error::Api(_)) {
+        return None;
+    }
+    let causes = std::iter::successors(error.source(), |&cause| cause.source()).take(MAX_CAUSES);
+    let texts: Vec<_> = causes.map(ToString::to_string).collect();
+    (!texts.is_empty()).then(|| texts.join(": "))
 }
 
 impl Drop for Attempt<'_> {

@@ -279,3 +279,40 @@ async fn what_the_caller_gives_up_is_logged() {
     );
     assert_eq!(recorder.stats().cancelled, 1);
 }
+
+#[derive(Debug)]
+struct Outer(std::io::Error);
+
+impl std::fmt::Display for Outer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("client error (Connect)")
+    }
+}
+
+impl std::error::Error for Outer {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_says_why_a_server_is_out_of_reach() {
+    let log = Log::capture();
+    let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
+        let refused = std::io::Error::other("connection refused");
+        Err::<http::Response<kube::client::Body>, _>(Outer(refused))
+    });
+    let recorder = k8s_controller_events::EventRecorder::new(
+        kube::Client::new(service, "default"),
+        crate::reporter(),
+    );
+    recorder
+        .publish(&config_map("web"), &event("Broke"))
+        .await
+        .unwrap_err();
+    let lines = log.lines("WARN");
+    assert!(
+        lines.len() == 1 && lines[0].contains("connection refused"),
+        "{lines:?}"
+    );
+}
