@@ -35,7 +35,8 @@ pub fn is_failed_patch_test(error: &(dyn StdError + 'static)) -> bool {
 }
 
 pub(crate) fn is_conflict_status(status: &Status) -> bool {
-    status.code == 409 && status.reason == reason::CONFLICT
+    // Zero if the answer has none.
+    matches!(status.code, 0 | 409) && status.reason == reason::CONFLICT
 }
 
 fn is_failed_test_status(status: &Status) -> bool {

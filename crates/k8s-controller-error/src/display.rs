@@ -44,9 +44,11 @@ impl fmt::Display for DisplayChain<'_> {
         let mut line = String::new();
         for link in links(self.error) {
             let text = text_of(link, &statuses);
+            let is_said = line.ends_with(&text)
+                || as_status(link).is_some_and(|status| line.ends_with(&readable(status)));
             if line.is_empty() {
                 line = text;
-            } else if !line.ends_with(&text) {
+            } else if !is_said {
                 line.push_str(": ");
                 line.push_str(&text);
             }
@@ -77,6 +79,7 @@ fn readable(status: &Status) -> String {
         (false, false) => format!("{message}: {}", status.reason),
         (false, true) => message.to_owned(),
         (true, false) => status.reason.clone(),
+        (true, true) if status.code == 0 => "no reason given".to_owned(),
         (true, true) => format!("HTTP status {}", status.code),
     }
 }

@@ -53,6 +53,11 @@ fn what_a_conflict_is() {
             true,
         ),
         ("409 of the finalizer", add(conflict()), true),
+        (
+            "a conflict whose body has no code",
+            add(status(0, "Conflict", "modified", json!({}))),
+            true,
+        ),
         ("failed test, adding", add(failed_test()), true),
         ("failed test, removing", remove(failed_test()), true),
         (

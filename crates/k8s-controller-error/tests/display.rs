@@ -25,8 +25,18 @@ enum Own {
     Shared(#[source] Arc<kube::Error>),
     #[error("outer")]
     Nested(#[source] Box<Own>),
+    #[error("not sent: {}", answer_in(.0))]
+    Bare(#[source] kube::Error),
     #[error("")]
     Empty(#[source] std::io::Error),
+}
+
+/// What the server said without the word of `kube`'s before it.
+fn answer_in(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.to_string(),
+        other => other.to_string(),
+    }
 }
 
 fn chain(error: &(dyn StdError + 'static)) -> String {
@@ -73,6 +83,14 @@ fn an_answer_is_said_once_and_readable() {
 }
 
 #[test]
+fn an_answer_that_a_wrapper_quotes_bare_is_said_once() {
+    assert_eq!(
+        chain(&Own::Bare(not_found())),
+        "not sent: widgets.example.com \"missing\" not found: NotFound"
+    );
+}
+
+#[test]
 fn parts_that_an_answer_lacks_leave_no_trace() {
     assert_eq!(chain(&status(500, "", "boom", json!({}))), "ApiError: boom");
     assert_eq!(
@@ -82,6 +100,11 @@ fn parts_that_an_answer_lacks_leave_no_trace() {
     assert_eq!(
         chain(&status(502, "", "", json!({}))),
         "ApiError: HTTP status 502"
+    );
+    // A JSON body that is no `Status` at all.
+    assert_eq!(
+        chain(&status(0, "", "", json!({}))),
+        "ApiError: no reason given"
     );
     assert_eq!(
         chain(&unreadable(502, "<html>Bad Gateway</html>\n")),
