@@ -32,7 +32,11 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<()> {
-    let flags = flags::Xtask::from_env_or_exit();
+    let flags = match flags::Xtask::from_env() {
+        Ok(flags) => flags,
+        Err(error) if error.is_help() => error.exit(),
+        Err(error) => anyhow::bail!("{error}; `cargo xtask` lists the commands and their flags"),
+    };
     match flags.subcommand {
         XtaskCmd::Overview(_) => {
             println!("{}", flags::help());

@@ -58,7 +58,8 @@
 //!
 //! ```toml
 //! [dependencies]
-//! k8s-controller-events = "0.15"
+//! # Not on the registry: a checkout, or a git revision of it.
+//! k8s-controller-events = { path = "../k8s-controller/crates/k8s-controller-events" }
 //! # The application, not a library, chooses the Kubernetes version.
 //! k8s-openapi = { version = "0.29", features = ["latest"] }
 //! # The recorder itself needs no TLS stack; a client for a real cluster does.

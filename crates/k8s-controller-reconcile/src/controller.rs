@@ -152,7 +152,8 @@ where
     /// ```
     ///
     /// A `Config` set here replaces ours, so that it should set a concurrency: its own default
-    /// is no limit.
+    /// is no limit. Change the controller that is given rather than return another: the watch of
+    /// that one tells which objects are gone, whose failure counts can be freed.
     pub fn with_controller(
         mut self,
         change: impl FnOnce(

@@ -27,7 +27,8 @@ const MAX_HOST_BYTES: usize = 253;
     shortname = "web",
     printcolumn = r#"{"name":"Host","type":"string","jsonPath":".spec.host"}"#,
     printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#,
-    printcolumn = r#"{"name":"Message","type":"string","jsonPath":".status.message"}"#
+    printcolumn = r#"{"name":"Message","type":"string","jsonPath":".status.message"}"#,
+    printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
 pub struct WebsiteSpec {
     /// The page, as HTML.
