@@ -58,6 +58,10 @@
 //! - Custom resources are not checked against their schema, neither pruned nor defaulted.
 //! - Built-in kinds are read into the fields that the chosen version of `k8s-openapi` knows. Defaults are those of the
 //!   fields that most objects have; a Service gets no address, and references to other objects are not followed.
+//! - No other built-in kinds than those above.
+//! - An Event whose `eventTime` is Go's zero time (`0001-01-01T00:00:00.000000Z`) is refused as if it had none; a real
+//!   server takes it. A null in a map of texts (`data`) is refused with 400; a real server takes it for an empty text.
+//! - The answer to a dry run of a delete shows the object as it is, not as it would be.
 //! - No controllers but those above: Deployments make no Pods, namespaces have no `default` ServiceAccount, nodes do
 //!   not run Pods. A Pod is deleted at once, without a grace period.
 //! - A namespace that goes away gets no conditions that tell what holds it. A watch of custom resources goes on as it
@@ -69,9 +73,8 @@
 //! # Limits
 //!
 //! Bodies of more than 3 MiB are refused, and objects and lists nested more than 127 deep (a real server takes 10,000).
-//! A watch ends after a year. Of each kind 10,000 changes are kept for watches
-//! ([`Builder::history_limit`]). Work is done when a request or the body of a watch is polled: events that have
-//! expired go with the next request.
+//! A watch ends after a year. Of each kind 10,000 changes are kept for watches ([`Builder::history_limit`]). Work is
+//! done when a request or the body of a watch is polled: events that have expired go with the next request.
 //!
 //! Watches, and reads of a version that is still to come, need a tokio runtime with time.
 

@@ -17,13 +17,13 @@ async fn no_patch_nests_deeper_than_a_body_may() {
     api.define_widgets(json!({})).await;
     api.make(WIDGETS, widget("w")).await;
     let path = format!("{WIDGETS}/w");
-    let pile = |operations: usize| {
-        let mut patch = vec![json!({"op": "add", "path": "/spec", "value": nested(10)})];
-        for number in 1..operations {
+    let pile = |count: usize| {
+        let mut operations = vec![json!({"op": "add", "path": "/spec", "value": nested(10)})];
+        for number in 1..count {
             let at = format!("/spec{}", "/a".repeat(10 * number));
-            patch.push(json!({"op": "add", "path": at, "value": nested(10)}));
+            operations.push(json!({"op": "add", "path": at, "value": nested(10)}));
         }
-        Value::Array(patch)
+        Value::Array(operations)
     };
     assert_eq!(api.patch(&path, JSON_PATCH, pile(12)).await.0, 200);
     let too_deep = "error applying patch: exceeded max depth of 127";

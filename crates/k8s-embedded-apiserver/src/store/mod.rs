@@ -108,7 +108,8 @@ impl Store {
             .or_insert_with(|| Collection::new(limit, floor))
     }
 
-    /// Closes a collection, whose objects are gone already. Watches of it end; it is dropped with the last of them.
+    /// Closes a collection, whose objects are gone already. Watches of it end; it is dropped now, or with a later close
+    /// once the last of them has ended.
     pub(crate) fn close(&mut self, storage: &str) {
         if let Some(collection) = self.collections.get_mut(storage) {
             collection.epoch += 1;
