@@ -46,7 +46,8 @@ impl Screen {
             WIDTH,
         );
         if self.overwrite {
-            eprint!("\r\x1b[K{line}");
+            // Without the wrapping of lines, since what a narrow terminal has wrapped cannot be overwritten.
+            eprint!("\r\x1b[K\x1b[?7l{line}\x1b[?7h");
             let _ = stderr().flush();
         } else if self
             .last_line
