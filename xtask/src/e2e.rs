@@ -37,16 +37,14 @@ pub(crate) fn run(flags: &flags::E2e) -> Result<()> {
             !flags.keep,
             "--keep is for the control plane that this command starts"
         );
-        return test(Build::Alone, &kubeconfig, &flags.args, || {
-            Ok(signals.check()?)
-        });
+        let spec = spec(Build::Alone, &kubeconfig, &flags.args);
+        return process::run_while(&spec, || Ok(signals.check()?));
     }
     let programs = control_plane::find_or_build(&signals)?;
     let mut control_plane = start(&programs, &signals)?;
     let kubeconfig = control_plane.kubeconfig();
-    let result = test(Build::Alone, &kubeconfig, &flags.args, || {
-        control_plane.check(&signals)
-    });
+    let spec = spec(Build::Alone, &kubeconfig, &flags.args);
+    let result = process::run_while(&spec, || control_plane.check(&signals));
     if flags.keep {
         control_plane.check(&signals)?;
         if let Err(error) = &result {
@@ -58,11 +56,15 @@ pub(crate) fn run(flags: &flags::E2e) -> Result<()> {
     result
 }
 
-/// Starts a control plane, runs the tests on it, ends it.
+/// Starts a control plane, runs the tests on it and those with kubectl, ends it.
 pub(crate) fn run_on_new(build: Build, signals: &Signals) -> Result<()> {
-    let mut control_plane = start(&control_plane::find_or_build(signals)?, signals)?;
-    let kubeconfig = control_plane.kubeconfig();
-    test(build, &kubeconfig, &[], || control_plane.check(signals))
+    let programs = control_plane::find_or_build(signals)?;
+    let mut control_plane = start(&programs, signals)?;
+    let mut spec = spec(build, &control_plane.kubeconfig(), &[]);
+    // For the tests of the embedded server with kubectl.
+    let folder = programs.path().as_os_str().to_owned();
+    spec.env.push((control_plane::ASSETS, Some(folder)));
+    process::run_while(&spec, || control_plane.check(signals))
 }
 
 /// Waits for a signal, which is how a kept control plane ends, or for the end of a program.
@@ -105,26 +107,27 @@ fn existing(flags: &flags::E2e, variable: Option<OsString>) -> Result<Option<Pat
     Ok(Some(path))
 }
 
-fn test(
-    build: Build,
-    kubeconfig: &Path,
-    args: &[OsString],
-    check: impl FnMut() -> Result<()>,
-) -> Result<()> {
+fn spec(build: Build, kubeconfig: &Path, args: &[OsString]) -> Spec {
     let mut spec = Spec::new(command(build, args));
     spec.folder = Some(workspace::root().into());
     spec.env = vec![(KUBECONFIG, Some(kubeconfig.into()))];
-    process::run_while(&spec, check)
+    spec
 }
 
 fn command(build: Build, args: &[OsString]) -> Vec<OsString> {
-    let packages: &[&str] = match build {
-        Build::Alone => &["--package", "k8s-controller-tests"],
-        Build::Workspace => &["--workspace", "--all-features"],
+    let words: &[&str] = match build {
+        Build::Alone => &["--package", "k8s-controller-tests", "--test", "e2e"],
+        Build::Workspace => &[
+            "--workspace",
+            "--all-features",
+            "--test",
+            "e2e",
+            "--test",
+            "kubectl",
+        ],
     };
     let mut command = vec![workspace::cargo(), "test".into()];
-    command.extend(packages.iter().map(OsString::from));
-    command.extend(["--test".into(), "e2e".into()]);
+    command.extend(words.iter().map(OsString::from));
     if !args.is_empty() {
         command.push("--".into());
         command.extend(args.iter().cloned());

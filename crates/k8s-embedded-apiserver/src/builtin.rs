@@ -121,7 +121,32 @@ pub(crate) fn builtin() -> Vec<Kind> {
         )
         .cluster()
         .names(NameRule::PathSegment)
-        .defaults(defaults::cluster_role),
+        .defaults(defaults::role),
+        Kind::row(
+            ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding"),
+            "clusterrolebindings",
+            "clusterrolebinding",
+            typed::<rbac::ClusterRoleBinding>,
+        )
+        .cluster()
+        .names(NameRule::PathSegment)
+        .defaults(defaults::role_binding),
+        Kind::row(
+            ("rbac.authorization.k8s.io", "v1", "Role"),
+            "roles",
+            "role",
+            typed::<rbac::Role>,
+        )
+        .names(NameRule::PathSegment)
+        .defaults(defaults::role),
+        Kind::row(
+            ("rbac.authorization.k8s.io", "v1", "RoleBinding"),
+            "rolebindings",
+            "rolebinding",
+            typed::<rbac::RoleBinding>,
+        )
+        .names(NameRule::PathSegment)
+        .defaults(defaults::role_binding),
         Kind::row(
             ("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
             "customresourcedefinitions",

@@ -35,16 +35,17 @@
 //!
 //! # What it does
 //!
-//! - ConfigMap, Secret, Namespace, Pod, Service, ServiceAccount, Node, Deployment, ReplicaSet, Lease, ClusterRole,
-//!   Event (one store behind core/v1 and events.k8s.io/v1; events expire after an hour), CustomResourceDefinition, and
-//!   the custom resources that definitions make, in all their versions. A definition is served at once.
+//! - ConfigMap, Secret, Namespace, Pod, Service, ServiceAccount, Node, Deployment, ReplicaSet, Lease, Role,
+//!   ClusterRole, RoleBinding, ClusterRoleBinding, Event (one store behind core/v1 and events.k8s.io/v1; events expire
+//!   after an hour), CustomResourceDefinition, and the custom resources that definitions make, in all their versions. A
+//!   definition is served at once.
 //! - Create (with `generateName`), get, list (selectors, `limit` and `continue`, lists of the past), replace, patch
 //!   (JSON, merge and, for built-in kinds, strategic merge), delete and deletecollection, with dry runs, conflicts,
 //!   preconditions, finalizers, generations, the `status` and `scale` subresources and `Status` bodies of the real
 //!   server.
 //! - Watches from any version that is still kept, with bookmarks, initial events, selectors and timeouts; 410 Expired
 //!   for what is older.
-//! - Answers as `Table` and as `PartialObjectMetadata`, discovery, OpenAPI documents for kubectl.
+//! - Answers as `Table` and as `PartialObjectMetadata`, discovery, OpenAPI v3 documents for kubectl.
 //! - What controllers of a cluster do, done before the request that causes it is answered: deletion of the content of
 //!   a namespace or definition, and garbage collection by owner references (background, foreground and orphaning).
 //!   The order is fixed, so with [a seed](Builder::seed) and [a clock](Builder::clock) two runs are the same.

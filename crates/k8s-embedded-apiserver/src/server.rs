@@ -264,6 +264,9 @@ impl EmbeddedApiServer {
                 "text/plain; charset=utf-8",
                 ApiBody::from(Bytes::from(text)),
             ),
+            Some(Reply::Protobuf(content_type, bytes)) => {
+                respond(200, content_type, ApiBody::from(Bytes::from(bytes)))
+            }
             Some(Reply::Failure(failure)) => refusal(&failure),
             None => plain_not_found(),
         }

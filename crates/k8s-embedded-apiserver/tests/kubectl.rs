@@ -352,6 +352,38 @@ fn apply_changes_what_changed() {
     bench.with("delete -f FILE", MORE);
 }
 
+const UNKNOWN: &str = r#"
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: "reads:all"}
+roleRef: {kind: Role, name: reader}
+subjects: [{kind: User, name: u}, {kind: ServiceAccount, name: s, namespace: default}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: backup}
+"#;
+
+#[test]
+fn a_kind_that_is_not_served_is_named() {
+    let Some(bench) = Bench::start() else {
+        return;
+    };
+    let file = bench.folder.path().join("unknown.yaml");
+    std::fs::write(&file, UNKNOWN).unwrap();
+    let error = bench.refused(&format!("apply -f {}", file.display()));
+    assert!(
+        error.contains(r#"no matches for kind "Job" in version "batch/v1""#),
+        "{error}"
+    );
+    // What was good of it is there, with the groups that the real server fills in.
+    let groups = "jsonpath={.roleRef.apiGroup},{.subjects[*].apiGroup}";
+    assert_eq!(
+        bench.run(&format!("get rolebinding reads:all -o {groups}")),
+        "rbac.authorization.k8s.io,rbac.authorization.k8s.io"
+    );
+}
+
 #[test]
 fn get_watches() {
     let Some(bench) = Bench::start() else { return };

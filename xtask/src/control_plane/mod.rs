@@ -22,7 +22,7 @@ pub(crate) const PROGRAMS: [&str; 4] = [
 ];
 
 /// Names a folder with [`PROGRAMS`], as for kubebuilder's tools.
-const ASSETS: &str = "KUBEBUILDER_ASSETS";
+pub(crate) const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
 /// A folder with all of [`PROGRAMS`].
 #[derive(Clone, Debug)]

@@ -46,6 +46,8 @@ pub(crate) enum Reply {
     Json(&'static str, Value),
     /// Plain text.
     Text(String),
+    /// Protocol buffers with their content type.
+    Protobuf(&'static str, Vec<u8>),
     Failure(Failure),
 }
 
@@ -76,6 +78,7 @@ fn root(resources: &[ApiResource]) -> Value {
         "/apis",
         "/healthz",
         "/livez",
+        "/openapi/v2",
         "/openapi/v3",
         "/readyz",
         "/version",

@@ -2,7 +2,8 @@
 //!
 //! They say which operations there are and that fields are validated by the server, which is what kubectl asks them.
 //! The schema of a custom resource is that of its definition; that of a built-in kind says nothing of its fields.
-//! There is no OpenAPI v2 document.
+//! The OpenAPI v2 document has nothing in it. kubectl asks for it where a kind is unknown, and would take its absence
+//! for the error.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +12,13 @@ use super::{ApiResource, JSON, Reply, resources_of};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-pub(super) fn reply(path: &str, _accept: &str, resources: &[ApiResource]) -> Option<Reply> {
+/// The content type of an OpenAPI v2 document in protocol buffers, which kubectl wants and asks for by an older name.
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+pub(super) fn reply(path: &str, accept: &str, resources: &[ApiResource]) -> Option<Reply> {
+    if path == "/openapi/v2" {
+        return Some(version_2(accept));
+    }
     let below = path.strip_prefix("/openapi/v3")?;
     let segments: Vec<&str> = below.split('/').skip(1).collect();
     let document = match segments[..] {
@@ -22,6 +29,21 @@ pub(super) fn reply(path: &str, _accept: &str, resources: &[ApiResource]) -> Opt
         _ => return None,
     };
     Some(Reply::Json(JSON, document))
+}
+
+fn version_2(accept: &str) -> Reply {
+    if !accept.contains("proto-openapi") {
+        let info = json!({"title": "Kubernetes", "version": "v1.37.2"});
+        return Reply::Json(JSON, json!({"swagger": "2.0", "info": info, "paths": {}}));
+    }
+    // Messages of short texts: number and type of a field, its length, its content.
+    let text = |number: u8, text: &[u8]| {
+        let length = u8::try_from(text.len()).unwrap_or_default();
+        [&[number << 3 | 2, length], text].concat()
+    };
+    let info = [text(1, b"Kubernetes"), text(2, b"v1.37.2")].concat();
+    let document = [text(1, b"2.0"), text(2, &info)].concat();
+    Reply::Protobuf(V2_PROTOBUF, document)
 }
 
 fn index(resources: &[ApiResource]) -> Value {

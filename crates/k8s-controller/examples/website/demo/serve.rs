@@ -4,13 +4,14 @@ use std::io::{Write, stdout};
 
 use k8s_embedded_apiserver::{EmbeddedApiServer, http};
 use kube::api::PostParams;
-use kube::{Api, Client};
+use kube::runtime::wait::await_condition;
+use kube::{Api, Client, ResourceExt};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 use crate::live::{run_until_signal, start_logging};
-use crate::website::Website;
+use crate::website::{Website, WebsitePhase};
 use crate::{manifests, setup};
 
 /// Runs until Ctrl-C or SIGTERM, with some Websites to look at.
@@ -20,10 +21,6 @@ pub async fn run() -> Result<bool, Failure> {
     let client = Client::new(server.clone(), "default");
     setup::install(&client).await?;
     let sites: Api<Website> = Api::default_namespaced(client.clone());
-    for site in manifests::samples() {
-        let created = sites.create(&PostParams::default(), &site).await;
-        created.map_err(Failure::when("create the sample Websites"))?;
-    }
 
     let listening = Failure::io("listen on 127.0.0.1");
     let listener = TcpListener::bind(("127.0.0.1", 0))
@@ -59,11 +56,32 @@ Ctrl-C ends both.
         listener,
         stop.clone().cancelled_owned(),
     ));
-    let ended = run_until_signal(client).await;
+    let ended = tokio::select! {
+        ended = run_until_signal(client) => ended,
+        Err(failure) = create_samples(sites) => Err(failure),
+    };
     stop.cancel();
     front
         .await
         .map_err(Failure::Panicked)?
         .map_err(Failure::io("serve on 127.0.0.1"))?;
     ended
+}
+
+/// Each when the one before has been looked at: two of them want the same host, and the first is
+/// to have it.
+async fn create_samples(sites: Api<Website>) -> Result<(), Failure> {
+    let looked_at = |site: Option<&Website>| {
+        let status = site.and_then(|site| site.status.as_ref());
+        status.is_some_and(|status| status.phase != WebsitePhase::Pending)
+    };
+    for site in manifests::samples() {
+        let created = sites.create(&PostParams::default(), &site).await;
+        created.map_err(Failure::when("create the sample Websites"))?;
+        let watched = await_condition(sites.clone(), &site.name_any(), looked_at).await;
+        if let Err(error) = watched {
+            tracing::warn!(%error, "cannot watch the sample Websites");
+        }
+    }
+    Ok(())
 }
