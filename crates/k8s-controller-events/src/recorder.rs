@@ -169,7 +169,7 @@ impl EventRecorder {
         );
     }
 
-    /// Ends the series of an object in one scope.
+    /// Ends the series of an object in one scope. Of a reference with a uid, that is enough.
     ///
     /// A publish that is under way is not called back, but no later one counts into its event.
     pub fn forget_scope(&self, reference: &ObjectReference, scope: Scope) {

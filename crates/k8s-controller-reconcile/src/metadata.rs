@@ -28,14 +28,17 @@ pub struct TraceMetadata {
     outcome: Option<Outcome>,
     subject: Arc<Subject>,
     observers: Observers,
-    events: Option<(Arc<EventRecorder>, Arc<ObjectReference>)>,
+    events: Option<(Arc<EventRecorder>, Reference)>,
 }
+
+/// Makes the reference to the object of a pass. Most passes publish nothing and need none.
+pub(crate) type Reference = Arc<dyn Fn() -> ObjectReference + Send + Sync>;
 
 impl TraceMetadata {
     pub(crate) fn new(
         subject: Arc<Subject>,
         observers: Observers,
-        events: Option<(Arc<EventRecorder>, Arc<ObjectReference>)>,
+        events: Option<(Arc<EventRecorder>, Reference)>,
     ) -> Self {
         Self {
             subject,
@@ -66,7 +69,7 @@ impl TraceMetadata {
     /// is logged as a warning and is no reason for the pass to fail.
     pub async fn publish_event(&self, event: Event) {
         if let Some((recorder, object)) = &self.events {
-            publish(recorder, object, Scope::Ordinary, &event).await;
+            publish(recorder, &object(), Scope::Ordinary, &event).await;
         }
     }
 

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use k8s_controller_error::{Error, display_chain};
 use k8s_controller_observe::Phase;
-use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::controller::Action;
 use kube::runtime::finalizer::Error as FinalizerError;
@@ -22,7 +21,7 @@ use tracing::Instrument;
 use crate::backoff;
 use crate::context::Context;
 use crate::finalizer;
-use crate::metadata::TraceMetadata;
+use crate::metadata::{Reference, TraceMetadata};
 use crate::report::Report;
 use crate::running::Turn;
 use crate::shared::Shared;
@@ -43,10 +42,10 @@ where
 {
     let pass = Pass {
         key: key_of(&*object),
-        events: shared
-            .recorder
-            .as_ref()
-            .map(|_| Arc::new(object.object_ref(&shared.dyntype))),
+        events: shared.recorder.as_ref().map(|_| {
+            let (object, dyntype) = (Arc::clone(&object), shared.dyntype.clone());
+            Arc::new(move || object.object_ref(&dyntype)) as Reference
+        }),
         shared: &shared,
     };
     let randomness = shared.randomness.clone();
@@ -80,7 +79,7 @@ where
     /// What the tracker knows the object by.
     key: Cow<'a, str>,
     /// Where events about the object go, if there is a recorder.
-    events: Option<Arc<ObjectReference>>,
+    events: Option<Reference>,
 }
 
 /// A pass that went well.

@@ -184,12 +184,13 @@ where
         object.meta().name.as_deref()
     };
     let turn = shared.running.begin(&object, exclusive);
-    async move {
+    // Boxed, since the runtime moves it several times on its way to a task.
+    Box::pin(async move {
         match turn {
             Some(turn) => pass::run(shared, object, turn).await,
             None => Ok(Action::await_change()),
         }
-    }
+    })
 }
 
 /// Says now and then that the first list has not come yet; ends when it has. Without it nothing

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use k8s_controller_error::{Error, Panic};
 use k8s_controller_events::{Event, Scope};
 use k8s_controller_observe::Outcome;
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::controller::Action;
 use serde::Serialize;
@@ -50,7 +51,7 @@ where
         if let (Some(recorder), Some(reference), Some(event)) =
             (&self.shared.recorder, &self.events, event)
         {
-            Box::pin(publish(recorder, reference, Scope::Failure, &event))
+            Box::pin(publish(recorder, &reference(), Scope::Failure, &event))
                 .instrument(span)
                 .await;
         }
@@ -59,8 +60,13 @@ where
 
     fn succeeded(&self, done: &Done, report: Report) {
         self.shared.memory.tracker.succeeded(&self.key);
-        if let (Some(recorder), Some(reference)) = (&self.shared.recorder, &self.events) {
-            recorder.forget_scope(reference, Scope::Failure);
+        if let Some(recorder) = &self.shared.recorder {
+            // Objects without a uid do not get here, and by their uid the recorder knows them.
+            let reference = ObjectReference {
+                uid: Some(self.key.to_string()),
+                ..ObjectReference::default()
+            };
+            recorder.forget_scope(&reference, Scope::Failure);
         }
         let returned = Ok::<_, Infallible>(done.returned.clone());
         let outcome = report
