@@ -43,18 +43,20 @@ impl State {
         Deletion::Held(stored)
     }
 
-    /// Deletes what is in a namespace that is going away, and the namespace once it is empty.
-    pub(super) fn namespace_content(&mut self, name: &str) {
+    /// The namespace or definition of this name, if it is being deleted.
+    fn going_away(&self, storage: &'static str, name: &str) -> Option<(Place, Arc<Value>)> {
         let place = Place {
-            storage: NAMESPACES.into(),
+            storage: storage.into(),
             key: name.into(),
         };
-        let Some(namespace) = self
-            .store
-            .at(&place)
-            .cloned()
-            .filter(|found| is_deleting(found))
-        else {
+        let found = self.store.at(&place).filter(|found| is_deleting(found))?;
+        let found = Arc::clone(found);
+        Some((place, found))
+    }
+
+    /// Deletes what is in a namespace that is going away, and the namespace once it is empty.
+    pub(super) fn namespace_content(&mut self, name: &str) {
+        let Some((place, namespace)) = self.going_away(NAMESPACES, name) else {
             return;
         };
         for inner in self.store.in_namespace(name) {
@@ -119,16 +121,7 @@ impl State {
 
     /// Deletes the objects of a definition that is going away, and the definition once there are none.
     pub(super) fn definition_content(&mut self, name: &str) {
-        let place = Place {
-            storage: definitions::STORAGE.into(),
-            key: name.into(),
-        };
-        let Some(definition) = self
-            .store
-            .at(&place)
-            .cloned()
-            .filter(|found| is_deleting(found))
-        else {
+        let Some((place, definition)) = self.going_away(definitions::STORAGE, name) else {
             return;
         };
         let now = self.source.stamp();

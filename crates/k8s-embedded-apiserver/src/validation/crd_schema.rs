@@ -150,18 +150,9 @@ fn node(path: &str, schema: &Value, errors: &mut Vec<FieldError>) {
         }
         node(&path, child, errors);
     }
-    let exempt = flag(schema, "x-kubernetes-int-or-string");
-    for field in ["anyOf", "allOf", "oneOf"] {
-        for (index, inner) in schema
-            .get(field)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .enumerate()
-        {
-            if !exempt {
-                value_only(&format!("{path}.{field}[{index}]"), inner, errors);
-            }
+    if !flag(schema, "x-kubernetes-int-or-string") {
+        for (path, inner) in alternatives(path, schema) {
+            value_only(&path, inner, errors);
         }
     }
     if let Some(inner) = schema.get("not") {
@@ -192,20 +183,23 @@ fn value_only(path: &str, schema: &Value, errors: &mut Vec<FieldError>) {
     for (path, child, _) in children(path, schema) {
         value_only(&path, child, errors);
     }
-    for field in ["anyOf", "allOf", "oneOf"] {
-        for (index, inner) in schema
-            .get(field)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .enumerate()
-        {
-            value_only(&format!("{path}.{field}[{index}]"), inner, errors);
-        }
+    for (path, inner) in alternatives(path, schema) {
+        value_only(&path, inner, errors);
     }
     if let Some(inner) = schema.get("not") {
         value_only(&format!("{path}.not"), inner, errors);
     }
+}
+
+/// The schemas in `anyOf` and its like, with their paths.
+fn alternatives<'a>(path: &str, schema: &'a Value) -> impl Iterator<Item = (String, &'a Value)> {
+    ["anyOf", "allOf", "oneOf"]
+        .into_iter()
+        .flat_map(move |field| {
+            let schemas = schema.get(field).and_then(Value::as_array);
+            let numbered = schemas.into_iter().flatten().enumerate();
+            numbered.map(move |(index, inner)| (format!("{path}.{field}[{index}]"), inner))
+        })
 }
 
 #[cfg(test)]

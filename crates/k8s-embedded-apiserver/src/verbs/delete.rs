@@ -146,11 +146,7 @@ pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> 
         ));
     }
     let place = call.place(call.name());
-    let existing = state
-        .store
-        .at(&place)
-        .cloned()
-        .ok_or_else(|| call.not_found())?;
+    let existing = call.existing(state)?;
     options.check(call, &existing)?;
     let deletion = if options.dry_run {
         if State::would_hold(&existing, &place, options.propagation) {

@@ -8,6 +8,8 @@ mod read;
 mod scale;
 mod update;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
@@ -106,6 +108,12 @@ impl Call {
             storage: self.kind().storage.clone(),
             key: store::key(self.namespace(), name),
         }
+    }
+
+    /// The stored object that the request is about.
+    fn existing(&self, state: &State) -> Result<Arc<Value>, Failure> {
+        let found = state.store.at(&self.place(self.name()));
+        found.cloned().ok_or_else(|| self.not_found())
     }
 
     fn not_found(&self) -> Failure {

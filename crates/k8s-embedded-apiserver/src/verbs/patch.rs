@@ -15,12 +15,7 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let patch_kind = kind_of_patch(call)?;
     let dry_run = call.query.dry_run("PatchOptions")?;
     let validation = call.query.field_validation("PatchOptions")?;
-    let place = call.place(call.name());
-    let existing = state
-        .store
-        .at(&place)
-        .cloned()
-        .ok_or_else(|| call.not_found())?;
+    let existing = call.existing(state)?;
     let patched = patch::apply(patch_kind, &call.view(&existing), &call.body)?;
     check_type(call.kind(), &patched)?;
     let decoded =

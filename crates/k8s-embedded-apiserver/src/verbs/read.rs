@@ -15,7 +15,6 @@ pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
             return Ok(Answer::NotYet(version));
         }
     }
-    let place = call.place(call.name());
-    let object = state.store.at(&place).ok_or_else(|| call.not_found())?;
-    Ok(call.object(object))
+    let object = call.existing(state)?;
+    Ok(call.object(&object))
 }

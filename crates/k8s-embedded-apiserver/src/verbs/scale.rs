@@ -38,11 +38,7 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
 }
 
 fn found(state: &State, call: &Call) -> Result<(Arc<Value>, Scale), Failure> {
-    let object = state
-        .store
-        .at(&call.place(call.name()))
-        .cloned()
-        .ok_or_else(|| call.not_found())?;
+    let object = call.existing(state)?;
     let paths = call
         .kind()
         .scale
