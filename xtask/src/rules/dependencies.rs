@@ -5,7 +5,7 @@ use crate::workspace::{Dependency, Member};
 /// Which others of the workspace a crate may depend on, in what it ships.
 ///
 /// Tests and examples of a crate may use more, but for [`LONERS`].
-const ALLOWED: [(&str, &[&str]); 9] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("k8s-controller-error", &[]),
     ("k8s-controller-observe", &[]),
     ("k8s-controller-events", &["k8s-controller-error"]),
@@ -17,12 +17,32 @@ const ALLOWED: [(&str, &[&str]); 9] = [
             "k8s-controller-observe",
         ],
     ),
+    ("k8s-controller-conditions", &[]),
+    ("k8s-controller-leader-election", &["k8s-controller-error"]),
+    (
+        "k8s-controller-prometheus",
+        &["k8s-controller-events", "k8s-controller-observe"],
+    ),
+    ("k8s-controller-admin", &[]),
+    (
+        "k8s-controller-manager",
+        &[
+            "k8s-controller-admin",
+            "k8s-controller-leader-election",
+            "k8s-controller-reconcile",
+        ],
+    ),
     (
         "k8s-controller",
         &[
+            "k8s-controller-admin",
+            "k8s-controller-conditions",
             "k8s-controller-error",
             "k8s-controller-events",
+            "k8s-controller-leader-election",
+            "k8s-controller-manager",
             "k8s-controller-observe",
+            "k8s-controller-prometheus",
             "k8s-controller-reconcile",
         ],
     ),
@@ -35,7 +55,8 @@ const ALLOWED: [(&str, &[&str]); 9] = [
 const ANY: &[&str] = &["*"];
 
 /// Used alone by others, so that their tests stand alone too.
-const LONERS: [&str; 3] = [
+const LONERS: [&str; 4] = [
+    "k8s-controller-conditions",
     "k8s-controller-error",
     "k8s-controller-events",
     "k8s-controller-observe",

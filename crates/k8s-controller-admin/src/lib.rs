@@ -1,0 +1,1 @@
+//! Admin server of an operator: metrics, liveness and readiness over HTTP.

@@ -1,0 +1,1 @@
+//! Status conditions of Kubernetes objects: set, find, remove.

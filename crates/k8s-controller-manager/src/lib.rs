@@ -1,0 +1,1 @@
+//! Runs the controllers of an operator together: one lease, signals, health, a graceful stop.

@@ -1,0 +1,1 @@
+//! Prometheus metrics of controllers, of their client and of their events.
