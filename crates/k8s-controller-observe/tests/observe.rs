@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_controller_observe::{
-    Observers, Outcome, Phase, ReconcileObserver, ReconcileRecord, Step, StepRecord, Subject,
+    ControllerRecord, DequeueRecord, Failure, Observers, Outcome, Phase, QueueRecord,
+    ReconcileObserver, ReconcileRecord, Requeue, StartRecord, Step, StepRecord, Subject,
 };
 use kube::runtime::controller::Action;
 
@@ -48,6 +49,28 @@ impl ReconcileObserver for Notes {
             .unwrap()
             .push(format!("{step} {outcome} {}", duration.as_millis()));
     }
+
+    fn controller_started(&self, record: &ControllerRecord<'_>) {
+        let line = format!("{} runs up to {}", record.controller, record.concurrency);
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn pass_started(&self, record: &StartRecord<'_>) {
+        let namespace = record.namespace.unwrap_or("-");
+        let line = format!("{} begins {namespace}/{}", record.controller, record.name);
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn enqueued(&self, record: &QueueRecord<'_>) {
+        let line = format!("{} has {} waiting", record.controller, record.depth);
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn dequeued(&self, record: &DequeueRecord<'_>) {
+        let (depth, waited) = (record.depth, record.waited.as_millis());
+        let line = format!("{} after {waited} has {depth} waiting", record.controller);
+        self.0.lock().unwrap().push(line);
+    }
 }
 
 struct Silent;
@@ -60,6 +83,18 @@ impl ReconcileObserver for Panicking {
     }
     fn step_finished(&self, _: &StepRecord<'_>) {
         panic!("step_finished");
+    }
+    fn controller_started(&self, _: &ControllerRecord<'_>) {
+        panic!("controller_started");
+    }
+    fn pass_started(&self, _: &StartRecord<'_>) {
+        panic!("pass_started");
+    }
+    fn enqueued(&self, _: &QueueRecord<'_>) {
+        panic!("enqueued");
+    }
+    fn dequeued(&self, _: &DequeueRecord<'_>) {
+        panic!("dequeued");
     }
 }
 
@@ -91,6 +126,22 @@ fn names_are_lower_case() {
         ["init", "apply", "cleanup", "delete"]
     );
     assert_eq!(format!("[{:>9}]", Phase::Init), "[     init]");
+    let failures = [
+        Failure::Error,
+        Failure::Conflict,
+        Failure::Terminal,
+        Failure::Panicked,
+        Failure::TimedOut,
+    ];
+    assert_eq!(
+        failures.map(|failure| failure.to_string()),
+        ["error", "conflict", "terminal", "panicked", "timed_out"]
+    );
+    let wishes = [Requeue::None, Requeue::Now, Requeue::After];
+    assert_eq!(
+        wishes.map(|wish| wish.to_string()),
+        ["none", "now", "after"]
+    );
 }
 
 #[test]
@@ -144,10 +195,42 @@ fn one_that_panics_does_not_keep_others_from_hearing() {
         Duration::from_millis(5),
     ));
     observers.step_finished(&subject.step_finished("s", Outcome::Failed, Duration::ZERO));
+    observers.controller_started(&ControllerRecord::new("c", "ConfigMap", 32));
+    observers.enqueued(&QueueRecord::new("c", "ConfigMap", 2));
+    let waited = Duration::from_millis(7);
+    observers.dequeued(&DequeueRecord::new("c", "ConfigMap", 1, waited));
+    observers.pass_started(&subject.started());
     assert_eq!(
         notes.take(),
-        ["c ConfigMap -/a apply completed 5", "s failed 0"]
+        [
+            "c ConfigMap -/a apply completed 5",
+            "s failed 0",
+            "c runs up to 32",
+            "c has 2 waiting",
+            "c after 7 has 1 waiting",
+            "c begins -/a",
+        ]
     );
+}
+
+#[test]
+fn a_record_says_how_it_failed_only_if_it_did() {
+    let subject = subject();
+    let record = |outcome| subject.reconciled(Phase::Apply, outcome, Duration::ZERO);
+    let completed = record(Outcome::Completed);
+    assert_eq!(
+        (completed.failure, completed.requeue),
+        (None, Requeue::None)
+    );
+    assert_eq!(record(Outcome::Abandoned).failure, None);
+    assert_eq!(record(Outcome::Failed).failure, Some(Failure::Error));
+    let failed = completed.with_failure(Failure::TimedOut);
+    assert_eq!(
+        (failed.outcome, failed.failure),
+        (Outcome::Failed, Some(Failure::TimedOut))
+    );
+    let waiting = record(Outcome::Waiting).with_requeue(Requeue::After);
+    assert_eq!((waiting.failure, waiting.requeue), (None, Requeue::After));
 }
 
 #[tokio::test(start_paused = true)]
