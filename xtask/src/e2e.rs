@@ -10,16 +10,31 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    control_plane::{self, Folder},
+    control_plane::{self, ASSETS, Folder},
     flags,
     process::{self, POLL, Spec},
+    promtool::{self, PROMTOOL},
     server::ControlPlane,
     signals::{Interrupted, Signals},
-    workspace,
+    workspace::{self, Metadata},
 };
 
 /// Tells the tests of a real server, by the path of a kubeconfig.
 pub(crate) const KUBECONFIG: &str = "K8S_CONTROLLER_E2E_KUBECONFIG";
+/// Names the audit log of the server.
+const AUDIT_LOG: &str = "K8S_CONTROLLER_E2E_AUDIT_LOG";
+/// Names the file that holds the process id of kube-apiserver, which the tests may kill.
+const APISERVER_PID: &str = "K8S_CONTROLLER_E2E_APISERVER_PID";
+/// Names the website example, built.
+const WEBSITE: &str = "K8S_CONTROLLER_E2E_WEBSITE";
+
+/// All that tests on a real server are told by; not to be inherited by other tests.
+pub(crate) const VARIABLES: [&str; 4] = [KUBECONFIG, AUDIT_LOG, APISERVER_PID, WEBSITE];
+
+/// The test programs, in the order in which they run.
+const PROGRAMS: [&str; 2] = ["e2e", PROCESSES];
+/// The tests that run the website example as processes.
+const PROCESSES: &str = "processes";
 
 /// The packages whose features the build of the tests has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,40 +46,133 @@ pub(crate) enum Build {
 }
 
 pub(crate) fn run(flags: &flags::E2e) -> Result<()> {
+    let programs = select(flags.test.as_deref())?;
     let signals = Signals::catch()?;
     if let Some(kubeconfig) = existing(flags, std::env::var_os("KUBECONFIG"))? {
-        ensure!(
-            !flags.keep,
-            "--keep is for the control plane that this command starts"
-        );
-        let spec = spec(Build::Alone, &kubeconfig, &flags.args);
-        return process::run_while(&spec, || Ok(signals.check()?));
+        return on_existing(flags, &kubeconfig, &signals);
     }
-    let programs = control_plane::find_or_build(&signals)?;
-    let mut control_plane = start(&programs, &signals)?;
-    let kubeconfig = control_plane.kubeconfig();
-    let spec = spec(Build::Alone, &kubeconfig, &flags.args);
-    let result = process::run_while(&spec, || control_plane.check(&signals));
+    let mut tests = Tests::new(Build::Alone, &signals)?;
+    tests.args.clone_from(&flags.args);
+    let result = tests.run(&programs);
     if flags.keep {
-        control_plane.check(&signals)?;
+        tests.control_plane.check(&signals)?;
         if let Err(error) = &result {
             eprintln!("xtask: {error:#}");
         }
-        tell_how_to_use(&kubeconfig, &programs);
-        keep(&mut control_plane, &signals)?;
+        tests.tell_how_to_use();
+        keep(&mut tests.control_plane, &signals)?;
     }
     result
 }
 
 /// Starts a control plane, runs the tests on it and those with kubectl, ends it.
-pub(crate) fn run_on_new(build: Build, signals: &Signals) -> Result<()> {
-    let programs = control_plane::find_or_build(signals)?;
-    let mut control_plane = start(&programs, signals)?;
-    let mut spec = spec(build, &control_plane.kubeconfig(), &[]);
-    // For the tests of the embedded server with kubectl.
-    let folder = programs.path().as_os_str().to_owned();
-    spec.env.push((control_plane::ASSETS, Some(folder)));
-    process::run_while(&spec, || control_plane.check(signals))
+pub(crate) fn run_on_new(signals: &Signals) -> Result<()> {
+    Tests::new(Build::Workspace, signals)?.run(&PROGRAMS)
+}
+
+/// Runs the tests that need no more than a server.
+fn on_existing(flags: &flags::E2e, kubeconfig: &Path, signals: &Signals) -> Result<()> {
+    ensure!(
+        !flags.keep,
+        "--keep is for the control plane that this command starts"
+    );
+    ensure!(
+        flags.test.as_deref() != Some(PROCESSES),
+        "--test {PROCESSES} needs the control plane that this command starts"
+    );
+    let mut spec = spec(test_command(Build::Alone, PROGRAMS[0], &flags.args));
+    spec.env = vec![(KUBECONFIG, Some(kubeconfig.into()))];
+    process::run_while(&spec, || Ok(signals.check()?))
+}
+
+/// The programs to run: the named one, or all.
+fn select(name: Option<&str>) -> Result<Vec<&'static str>> {
+    let Some(name) = name else {
+        return Ok(PROGRAMS.into());
+    };
+    let program = PROGRAMS.into_iter().find(|program| *program == name);
+    let program = program.with_context(|| {
+        format!(
+            "--test: no program {name}; there are {}",
+            PROGRAMS.join(", ")
+        )
+    })?;
+    Ok(vec![program])
+}
+
+/// A control plane of our own, and the tests to run on it.
+struct Tests<'a> {
+    build: Build,
+    args: Vec<OsString>,
+    folder: Folder,
+    control_plane: ControlPlane,
+    target: PathBuf,
+    promtool: Option<PathBuf>,
+    signals: &'a Signals,
+}
+
+impl<'a> Tests<'a> {
+    /// Starts the control plane.
+    fn new(build: Build, signals: &'a Signals) -> Result<Self> {
+        let target = Metadata::load()?.target;
+        let promtool = promtool::find_or_get(&target, is_ci(), signals)?;
+        let folder = control_plane::find_or_build(signals)?;
+        Ok(Self {
+            build,
+            args: Vec::new(),
+            control_plane: start(&folder, signals)?,
+            folder,
+            target,
+            promtool,
+            signals,
+        })
+    }
+
+    fn run(&mut self, programs: &[&str]) -> Result<()> {
+        for program in programs {
+            let mut tests = spec(test_command(self.build, program, &self.args));
+            tests.env = self.env();
+            if *program == PROCESSES {
+                let example = spec(example_command(self.build));
+                process::run_while(&example, || self.control_plane.check(self.signals))?;
+                process::run_while(&tests, || self.control_plane.supervise(self.signals))?;
+            } else {
+                process::run_while(&tests, || self.control_plane.check(self.signals))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the tests are told.
+    fn env(&self) -> Vec<(&'static str, Option<OsString>)> {
+        let path = |path: PathBuf| Some(path.into_os_string());
+        let mut env = vec![
+            (KUBECONFIG, path(self.control_plane.kubeconfig())),
+            (AUDIT_LOG, path(self.control_plane.audit_log())),
+            (APISERVER_PID, path(self.control_plane.apiserver_pid())),
+            (WEBSITE, path(self.target.join("debug/examples/website"))),
+            (ASSETS, path(self.folder.path().into())),
+        ];
+        if let Some(promtool) = &self.promtool {
+            env.push((PROMTOOL, path(promtool.clone())));
+        }
+        env
+    }
+
+    fn tell_how_to_use(&self) {
+        let kubeconfig = self.control_plane.kubeconfig();
+        let kubeconfig = kubeconfig.display();
+        eprintln!(
+            "\nThe control plane stays up until Ctrl-C.\n  kubeconfig: {kubeconfig}\n  audit log:  {}\n  try:        {} --kubeconfig {kubeconfig} get events -A",
+            self.control_plane.audit_log().display(),
+            self.folder.program("kubectl").display(),
+        );
+    }
+}
+
+/// Whether this is a CI service, where nothing may be skipped.
+pub(crate) fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| value == "true")
 }
 
 /// Waits for a signal, which is how a kept control plane ends, or for the end of a program.
@@ -107,27 +215,23 @@ fn existing(flags: &flags::E2e, variable: Option<OsString>) -> Result<Option<Pat
     Ok(Some(path))
 }
 
-fn spec(build: Build, kubeconfig: &Path, args: &[OsString]) -> Spec {
-    let mut spec = Spec::new(command(build, args));
+fn spec(command: Vec<OsString>) -> Spec {
+    let mut spec = Spec::new(command);
     spec.folder = Some(workspace::root().into());
-    spec.env = vec![(KUBECONFIG, Some(kubeconfig.into()))];
     spec
 }
 
-fn command(build: Build, args: &[OsString]) -> Vec<OsString> {
-    let words: &[&str] = match build {
-        Build::Alone => &["--package", "k8s-controller-tests", "--test", "e2e"],
-        Build::Workspace => &[
-            "--workspace",
-            "--all-features",
-            "--test",
-            "e2e",
-            "--test",
-            "kubectl",
-        ],
-    };
-    let mut command = vec![workspace::cargo(), "test".into()];
-    command.extend(words.iter().map(OsString::from));
+fn test_command(build: Build, program: &str, args: &[OsString]) -> Vec<OsString> {
+    let mut command = cargo("test");
+    command.extend(match build {
+        Build::Alone => words("--package k8s-controller-tests"),
+        Build::Workspace => words("--workspace --all-features"),
+    });
+    command.extend(["--test".into(), program.into()]);
+    if build == Build::Workspace && program != PROCESSES {
+        // The tests of the embedded server with kubectl.
+        command.extend(words("--test kubectl"));
+    }
     if !args.is_empty() {
         command.push("--".into());
         command.extend(args.iter().cloned());
@@ -135,13 +239,22 @@ fn command(build: Build, args: &[OsString]) -> Vec<OsString> {
     command
 }
 
-fn tell_how_to_use(kubeconfig: &Path, programs: &Folder) {
-    eprintln!(
-        "\nThe control plane stays up until Ctrl-C.\n  kubeconfig: {}\n  try:        {} --kubeconfig {} get events -A",
-        kubeconfig.display(),
-        programs.program("kubectl").display(),
-        kubeconfig.display()
-    );
+fn example_command(build: Build) -> Vec<OsString> {
+    let mut command = cargo("build");
+    command.extend(match build {
+        Build::Alone => words("--package k8s-controller"),
+        Build::Workspace => words("--workspace"),
+    });
+    command.extend(words("--all-features --example website"));
+    command
+}
+
+fn cargo(command: &str) -> Vec<OsString> {
+    vec![workspace::cargo(), command.into()]
+}
+
+fn words(text: &str) -> Vec<OsString> {
+    text.split(' ').map(Into::into).collect()
 }
 
 #[cfg(test)]
@@ -153,6 +266,7 @@ mod tests {
             keep: false,
             kubeconfig: None,
             use_kubeconfig: false,
+            test: None,
             args: Vec::new(),
         }
     }
@@ -205,16 +319,55 @@ mod tests {
         assert!(error(&folder, None).ends_with("not a file"));
     }
 
+    fn shown(command: &[OsString]) -> String {
+        let words = command[1..].iter().map(|word| word.to_string_lossy());
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
     fn arguments_reach_the_test_program() {
-        let words = command(Build::Alone, &["panic".into(), "--nocapture".into()]);
-        let words: Vec<_> = words[1..]
-            .iter()
-            .map(|word| word.to_string_lossy())
-            .collect();
+        let args = ["panic".into(), "--nocapture".into()];
         assert_eq!(
-            words.join(" "),
+            shown(&test_command(Build::Alone, "e2e", &args)),
             "test --package k8s-controller-tests --test e2e -- panic --nocapture"
+        );
+    }
+
+    #[test]
+    fn ci_builds_with_the_same_packages_and_features_each_time() {
+        let commands = [
+            test_command(Build::Workspace, "e2e", &[]),
+            test_command(Build::Workspace, "processes", &[]),
+            example_command(Build::Workspace),
+        ];
+        assert_eq!(
+            commands.map(|command| shown(&command)),
+            [
+                "test --workspace --all-features --test e2e --test kubectl",
+                "test --workspace --all-features --test processes",
+                "build --workspace --all-features --example website",
+            ]
+        );
+    }
+
+    #[test]
+    fn test_programs_are_selected_by_name() {
+        assert_eq!(select(None).unwrap(), ["e2e", "processes"]);
+        assert_eq!(select(Some("processes")).unwrap(), ["processes"]);
+        let error = select(Some("unit")).unwrap_err().to_string();
+        assert_eq!(error, "--test: no program unit; there are e2e, processes");
+    }
+
+    #[test]
+    fn an_existing_cluster_gets_no_process_tests() {
+        let flags = flags::E2e {
+            test: Some("processes".into()),
+            ..flags()
+        };
+        let error = on_existing(&flags, Path::new("x"), &Signals::default()).unwrap_err();
+        assert!(
+            error.to_string().starts_with("--test processes needs "),
+            "{error}"
         );
     }
 }

@@ -16,14 +16,20 @@ xflags::xflags! {
         cmd control-plane {}
 
         /// Runs the end-to-end tests on a real control plane.
+        ///
+        /// First e2e, the scenarios; then processes, which runs the website example as an operator,
+        /// stops, pauses and kills it, and kills kube-apiserver.
         cmd e2e {
             /// Leaves the control plane up until Ctrl-C, and prints how to talk to it.
             optional --keep
-            /// Runs on the existing cluster of this kubeconfig; starts nothing.
+            /// Runs on the existing cluster of this kubeconfig; starts nothing. Only e2e.
             optional --kubeconfig path: PathBuf
-            /// Runs on the existing cluster that the variable KUBECONFIG names; starts nothing.
+            /// Runs on the existing cluster that the variable KUBECONFIG names; starts nothing. Only
+            /// e2e.
             optional --use-kubeconfig
-            /// Arguments of the test program, after `--`: a filter, `--nocapture`, ...
+            /// Runs only this test program: e2e or processes.
+            optional --test name: String
+            /// Arguments of the test programs, after `--`: a filter, `--nocapture`, ...
             repeated args: OsString
         }
 
@@ -33,13 +39,16 @@ xflags::xflags! {
         ///   format    sources are formatted
         ///   rules     rules of the repository: dependencies between crates, sockets, clocks
         ///   clippy    no lint fires, all targets and features
-        ///   test      all tests, with all features; end-to-end tests on the embedded server
+        ///   test      all tests, with all features; end-to-end tests on the embedded server; checks
+        ///             of metrics with promtool, from PATH or else Debian's package of prometheus,
+        ///             are skipped where it cannot be had, fail then if CI=true
         ///   example   the website example shows what it should
         ///   alone     each published crate is tested alone, and checked with each feature alone
         ///   doc       documentation builds without a warning
         ///   deny      licenses, sources and bans of dependencies
-        ///   e2e       end-to-end tests on a real control plane; needs Go 1.26 or newer or
-        ///             KUBEBUILDER_ASSETS, is skipped where neither is there, fails then if CI=true
+        ///   e2e       end-to-end tests on a real control plane, also of operators as processes;
+        ///             needs Go 1.26 or newer or KUBEBUILDER_ASSETS, is skipped where neither is
+        ///             there, fails then if CI=true
         cmd ci {
             /// Goes on after a step that failed.
             optional --keep-going
@@ -78,11 +87,21 @@ mod tests {
 
     #[test]
     fn test_arguments_follow_two_dashes() {
-        let flags = parse(&["e2e", "--keep", "--", "panic", "--nocapture"]).unwrap();
+        let flags = parse(&[
+            "e2e",
+            "--keep",
+            "--test",
+            "e2e",
+            "--",
+            "panic",
+            "--nocapture",
+        ])
+        .unwrap();
         let XtaskCmd::E2e(flags) = flags.subcommand else {
             panic!("expected e2e, got {flags:?}");
         };
         assert!(flags.keep);
+        assert_eq!(flags.test.as_deref(), Some("e2e"));
         assert_eq!(flags.args, ["panic", "--nocapture"]);
     }
 

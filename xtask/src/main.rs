@@ -8,6 +8,7 @@ mod control_plane;
 mod e2e;
 mod flags;
 mod process;
+mod promtool;
 mod rules;
 mod server;
 mod signals;

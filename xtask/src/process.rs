@@ -18,7 +18,11 @@ use crate::{signals::Signals, workspace};
 /// How often a running process is looked at.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 
+/// The exit code of a [`Guarded`] process that SIGKILL ended, as shells have it.
+pub(crate) const KILLED: i32 = 128 + 9;
+
 /// What a [`Guarded`] process is started with.
+#[derive(Clone, Debug)]
 pub(crate) struct Spec {
     /// The program and its arguments.
     pub command: Vec<OsString>,
@@ -26,8 +30,10 @@ pub(crate) struct Spec {
     pub folder: Option<PathBuf>,
     /// Variables to set, or with `None` to remove.
     pub env: Vec<(&'static str, Option<OsString>)>,
-    /// The file for its output; `None` is this program's stdout and stderr.
+    /// The file for its output, which is appended to; `None` is this program's stdout and stderr.
     pub log: Option<PathBuf>,
+    /// The file that is to hold the id of the process.
+    pub pid_file: Option<PathBuf>,
     /// A folder that nobody else removes if this program is killed.
     pub orphaned_folder: Option<PathBuf>,
     /// How long it may take to end after SIGTERM before it is killed; in steps of 0.1 s.
@@ -46,6 +52,7 @@ impl Spec {
             folder: None,
             env: Vec::new(),
             log: None,
+            pid_file: None,
             orphaned_folder: None,
             patience: Duration::from_secs(5),
         }
@@ -65,7 +72,8 @@ pub(crate) struct Guarded {
 }
 
 /// `$1` is the folder to remove if the pipe ended without an order, `$2` the tenths of a second
-/// between SIGTERM and SIGKILL; the rest is the command.
+/// between SIGTERM and SIGKILL, `$3` the file for the id of the process, or empty; the rest is the
+/// command.
 ///
 /// The shell is the leader of the group that process id 0 means. Its own trap keeps it alive until
 /// the command has ended.
@@ -73,13 +81,15 @@ const GUARD: &str = r#"
 exec 3<&0 </dev/null
 folder=$1
 patience=$2
-shift 2
+pid_file=$3
+shift 3
 stopping=
 orphaned=
 trap 'stopping=1' TERM
 trap 'orphaned=1' USR1
 "$@" 3<&- &
 command=$!
+if [ -n "$pid_file" ]; then echo $command >"$pid_file.new" && mv "$pid_file.new" "$pid_file"; fi
 (
     trap : TERM
     read -r _ <&3 || kill -s USR1 $$
@@ -117,6 +127,7 @@ impl Guarded {
         shell.args(["-c", GUARD, "guard"]);
         shell.arg(spec.orphaned_folder.as_deref().unwrap_or(Path::new("")));
         shell.arg((spec.patience.as_millis() / 100).to_string());
+        shell.arg(spec.pid_file.as_deref().unwrap_or(Path::new("")));
         shell.args(&spec.command);
         shell.stdin(Stdio::piped()).process_group(0);
         if let Some(folder) = &spec.folder {
@@ -129,8 +140,11 @@ impl Guarded {
             };
         }
         if let Some(log) = &spec.log {
-            let file =
-                File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+            let file = File::options()
+                .create(true)
+                .append(true)
+                .open(log)
+                .with_context(|| format!("cannot write {}", log.display()))?;
             shell.stderr(file.try_clone().context("cannot share a log file")?);
             shell.stdout(file);
         }
@@ -252,7 +266,7 @@ mod tests {
         (guarded, ids.split_whitespace().map(str::to_owned).collect())
     }
 
-    fn until(done: impl Fn() -> bool) {
+    fn until(mut done: impl FnMut() -> bool) {
         let start = Instant::now();
         while !done() {
             assert!(
@@ -317,6 +331,33 @@ mod tests {
                 .unwrap()
                 .contains("no-such-program")
         );
+    }
+
+    #[test]
+    fn the_id_of_the_process_is_told_and_its_log_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mut spec = Spec::new(["sh", "-c", "echo started; exec sleep 1000"]);
+        spec.log = Some(path("log"));
+        spec.pid_file = Some(path("pid"));
+        let lines = || {
+            let text = fs::read_to_string(path("log")).unwrap_or_default();
+            text.lines().count()
+        };
+
+        let mut guarded = Guarded::spawn(&spec).unwrap();
+        until(|| path("pid").exists() && lines() == 1);
+        let id = fs::read_to_string(path("pid")).unwrap();
+        Command::new("kill")
+            .args(["-KILL", id.trim()])
+            .status()
+            .unwrap();
+        until(|| guarded.try_wait().unwrap().is_some());
+        let status = guarded.try_wait().unwrap().unwrap();
+        assert_eq!(status.code(), Some(KILLED));
+
+        let _again = Guarded::spawn(&spec).unwrap();
+        until(|| fs::read_to_string(path("pid")).unwrap() != id && lines() == 2);
     }
 
     #[test]

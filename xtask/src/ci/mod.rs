@@ -10,7 +10,11 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use crate::{flags, signals::Interrupted, signals::Signals, workspace::Metadata};
+use crate::{
+    e2e, flags,
+    signals::{Interrupted, Signals},
+    workspace::Metadata,
+};
 use steps::{Done, STEPS, Step};
 
 /// What the steps share.
@@ -34,7 +38,7 @@ pub(crate) fn run(flags: &flags::Ci) -> Result<()> {
     let ci = Ci {
         signals: Signals::catch()?,
         metadata: Metadata::load()?,
-        strict: std::env::var_os("CI").is_some_and(|value| value == "true"),
+        strict: e2e::is_ci(),
     };
     let mut report = Vec::new();
     let mut failed = Vec::new();

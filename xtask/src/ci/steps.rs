@@ -6,9 +6,9 @@ use anyhow::{Result, bail};
 
 use super::{Ci, tools};
 use crate::{
-    control_plane,
-    e2e::{self, Build},
+    control_plane, e2e,
     process::{self, Spec},
+    promtool::{self, PROMTOOL},
     rules,
     workspace::{self, Member},
 };
@@ -97,7 +97,11 @@ fn clippy(ci: &Ci) -> Result<Done> {
 }
 
 fn test(ci: &Ci) -> Result<Done> {
-    cargo(ci, &["test", "--workspace", "--all-features"])
+    let mut spec = cargo_spec(&["test", "--workspace", "--all-features"]);
+    let promtool = promtool::find_or_get(&ci.metadata.target, ci.strict, &ci.signals)?;
+    spec.env.push((PROMTOOL, promtool.map(Into::into)));
+    process::run(&spec, &ci.signals)?;
+    Ok(Done::Passed)
 }
 
 fn example(ci: &Ci) -> Result<Done> {
@@ -188,7 +192,7 @@ fn real(ci: &Ci) -> Result<Done> {
         eprintln!("xtask: SKIPPED, NOTHING WAS TESTED ON A REAL SERVER: {why}");
         return Ok(Done::Skipped(why));
     }
-    e2e::run_on_new(Build::Workspace, &ci.signals)?;
+    e2e::run_on_new(&ci.signals)?;
     Ok(Done::Passed)
 }
 
@@ -219,7 +223,7 @@ where
     let mut spec = Spec::new(command);
     spec.folder = Some(workspace::root().into());
     // A caller's cluster is for `cargo xtask e2e`.
-    spec.env = vec![(e2e::KUBECONFIG, None)];
+    spec.env = e2e::VARIABLES.map(|name| (name, None)).into();
     spec
 }
 

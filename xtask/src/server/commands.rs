@@ -5,11 +5,19 @@ use std::{
     time::Duration,
 };
 
-use super::{flag, kubeconfig, ports::Ports};
+use super::{audit, flag, kubeconfig, ports::Ports};
 use crate::{control_plane::Folder, process::Spec};
 
 /// A program's name, and how to start it.
 pub(super) type Named = (&'static str, Spec);
+
+/// The name of the program that tests may kill.
+pub(super) const KUBE_APISERVER: &str = "kube-apiserver";
+
+/// Where the id of kube-apiserver's process stands.
+pub(super) fn apiserver_pid(data: &Path) -> PathBuf {
+    data.join("kube-apiserver.pid")
+}
 
 /// The certificate, and after it that of its issuer, which kube-apiserver makes for itself.
 pub(super) fn certificate(data: &Path) -> PathBuf {
@@ -40,7 +48,8 @@ pub(super) fn etcd(programs: &Folder, data: &Path, ports: Ports) -> Named {
 }
 
 pub(super) fn kube_apiserver(programs: &Folder, data: &Path, ports: Ports) -> Named {
-    let mut spec = spec("kube-apiserver", programs, data);
+    let mut spec = spec(KUBE_APISERVER, programs, data);
+    spec.pid_file = Some(apiserver_pid(data));
     // The server makes the key of its certificate before it reads those of service accounts.
     let key = certificate(data).with_extension("key");
     spec.command.extend([
@@ -48,6 +57,8 @@ pub(super) fn kube_apiserver(programs: &Folder, data: &Path, ports: Ports) -> Na
         flag("service-account-signing-key-file", &key),
         flag("service-account-key-file", &key),
         flag("token-auth-file", &kubeconfig::tokens(data)),
+        flag("audit-policy-file", &audit::policy(data)),
+        flag("audit-log-path", &audit::log(data)),
     ]);
     spec.command.extend(
         [
@@ -62,10 +73,12 @@ pub(super) fn kube_apiserver(programs: &Folder, data: &Path, ports: Ports) -> Na
             "--service-cluster-ip-range=10.0.0.0/24",
             // No controller makes the default service accounts that it asks for.
             "--disable-admission-plugins=ServiceAccount",
+            // Megabytes; it is never to be parted while somebody reads it.
+            "--audit-log-maxsize=10000",
         ]
         .map(Into::into),
     );
-    ("kube-apiserver", spec)
+    (KUBE_APISERVER, spec)
 }
 
 pub(super) fn kube_controller_manager(programs: &Folder, data: &Path) -> Named {
@@ -131,6 +144,10 @@ mod tests {
         assert!(server.contains(&"--secure-port=3".into()), "{server:?}");
         assert!(
             server.contains(&"--token-auth-file=/data/tokens.csv".into()),
+            "{server:?}"
+        );
+        assert!(
+            server.contains(&"--audit-log-path=/data/audit.log".into()),
             "{server:?}"
         );
     }

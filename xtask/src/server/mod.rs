@@ -1,13 +1,14 @@
 //! A real control plane, started on free loopback ports and ended with the value that owns it.
 
+mod audit;
 mod commands;
 mod folder;
 mod kubeconfig;
 mod ports;
+mod program;
 
 use std::{
     fmt::Write as _,
-    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
@@ -18,17 +19,15 @@ use anyhow::{Result, bail};
 
 use crate::{
     control_plane::Folder,
-    process::{Guarded, POLL},
+    process::{KILLED, POLL},
     signals::{Interrupted, Signals},
 };
 use folder::DataFolder;
 use ports::Ports;
+use program::Program;
 
 /// How long a start may take; it takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(90);
-
-/// Lines of a log that an error shows.
-const SHOWN_LINES: usize = 15;
 
 /// A running etcd, kube-apiserver and kube-controller-manager.
 ///
@@ -36,17 +35,9 @@ const SHOWN_LINES: usize = 15;
 #[derive(Debug)]
 pub(crate) struct ControlPlane {
     // In the order of starting; dropped by `drop` in the opposite order.
-    processes: Vec<Process>,
+    running: Vec<Program>,
     folder: DataFolder,
     server: String,
-}
-
-/// One program of the control plane.
-#[derive(Debug)]
-struct Process {
-    name: &'static str,
-    guarded: Guarded,
-    log: PathBuf,
 }
 
 /// Why a start failed.
@@ -94,8 +85,9 @@ impl ControlPlane {
         let ports = Ports::free()?;
         let server = format!("https://127.0.0.1:{}", ports.api);
         kubeconfig::write(folder.path(), &server)?;
+        audit::write_policy(folder.path())?;
         let mut this = Self {
-            processes: Vec::new(),
+            running: Vec::new(),
             folder,
             server,
         };
@@ -113,10 +105,8 @@ impl ControlPlane {
         Ok(this)
     }
 
-    fn spawn(&mut self, (name, spec): commands::Named) -> Result<()> {
-        let log = spec.log.clone().unwrap_or_default();
-        let guarded = Guarded::spawn(&spec)?;
-        self.processes.push(Process { name, guarded, log });
+    fn spawn(&mut self, named: commands::Named) -> Result<()> {
+        self.running.push(Program::start(named)?);
         Ok(())
     }
 
@@ -135,8 +125,8 @@ impl ControlPlane {
             }
             if start.elapsed() > START_LIMIT {
                 let mut message = format!("{name} is not ready after {} s", START_LIMIT.as_secs());
-                for process in &self.processes {
-                    let _ = write!(message, "\n{}", process.log_end());
+                for program in &self.running {
+                    let _ = write!(message, "\n{}", program.log_end());
                 }
                 return Err(Failure::Other(anyhow::anyhow!(message)));
             }
@@ -146,14 +136,11 @@ impl ControlPlane {
 
     /// An error if one of the programs has ended.
     fn check_alive(&mut self) -> Result<(), Failure> {
-        for process in &mut self.processes {
-            if let Some(status) = process.guarded.try_wait()? {
-                let message = format!(
-                    "{} ended with {status}\n{}",
-                    process.name,
-                    process.log_end()
-                );
-                return Err(if ports::is_taken(&process.log_text()) {
+        for program in &mut self.running {
+            if let Some(status) = program.try_wait()? {
+                let name = program.name();
+                let message = format!("{name} ended with {status}\n{}", program.log_end());
+                return Err(if ports::is_taken(&program.log_text()) {
                     Failure::PortTaken(message)
                 } else {
                     Failure::Other(anyhow::anyhow!(message))
@@ -182,6 +169,16 @@ impl ControlPlane {
         kubeconfig::path(self.folder.path())
     }
 
+    /// The audit log of kube-apiserver.
+    pub(crate) fn audit_log(&self) -> PathBuf {
+        audit::log(self.folder.path())
+    }
+
+    /// The file that holds the process id of kube-apiserver.
+    pub(crate) fn apiserver_pid(&self) -> PathBuf {
+        commands::apiserver_pid(self.folder.path())
+    }
+
     /// The address of kube-apiserver.
     pub(crate) fn address(&self) -> &str {
         &self.server
@@ -196,35 +193,29 @@ impl ControlPlane {
             Err(Failure::Other(error)) => Err(error),
         }
     }
+
+    /// Like [`Self::check`], for tests that kill kube-apiserver with SIGKILL: it is started again
+    /// as it was, on the same port and data.
+    pub(crate) fn supervise(&mut self, signals: &Signals) -> Result<()> {
+        for program in &mut self.running {
+            if program.name() == commands::KUBE_APISERVER
+                && program.try_wait()?.and_then(|status| status.code()) == Some(KILLED)
+            {
+                eprintln!("kube-apiserver was killed; starting it again.");
+                program.start_again()?;
+            }
+        }
+        self.check(signals)
+    }
 }
 
 impl Drop for ControlPlane {
     fn drop(&mut self) {
         // The clients first: kube-apiserver without etcd would wait for it.
-        while let Some(process) = self.processes.pop() {
-            drop(process);
+        while let Some(program) = self.running.pop() {
+            drop(program);
         }
     }
-}
-
-impl Process {
-    fn log_text(&self) -> String {
-        let bytes = fs::read(&self.log).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-
-    fn log_end(&self) -> String {
-        format!(
-            "--- end of the log of {}:\n{}",
-            self.name,
-            last_lines(&self.log_text(), SHOWN_LINES)
-        )
-    }
-}
-
-fn last_lines(text: &str, count: usize) -> String {
-    let lines: Vec<_> = text.lines().collect();
-    lines[lines.len().saturating_sub(count)..].join("\n")
 }
 
 /// A path as an argument.
@@ -236,22 +227,22 @@ fn flag(name: &str, value: &Path) -> std::ffi::OsString {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::*;
+
+    fn script(folder: &Path, name: &str, script: &str) {
+        let path = folder.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
 
     /// Programs that are scripts, so that failures can be played.
     fn programs(etcd: &str, apiserver: &str) -> (tempfile::TempDir, Folder) {
         let folder = tempfile::tempdir().unwrap();
-        for (name, script) in [
-            ("etcd", etcd),
-            ("kube-apiserver", apiserver),
-            ("kubectl", "exit 1"),
-        ] {
-            let path = folder.path().join(name);
-            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        }
+        script(folder.path(), "etcd", etcd);
+        script(folder.path(), "kube-apiserver", apiserver);
+        script(folder.path(), "kubectl", "exit 1");
         let programs = Folder::of_test(folder.path());
         (folder, programs)
     }
@@ -288,9 +279,52 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_log() {
-        assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
-        assert_eq!(last_lines("a", 2), "a");
-        assert_eq!(last_lines("", 2), "");
+    fn only_the_supervised_apiserver_may_be_killed() {
+        let (folder, programs) = programs(
+            "exec sleep 1000",
+            "mkdir -p certificates; : > certificates/apiserver.crt; exec sleep 1000",
+        );
+        script(folder.path(), "kubectl", "exit 0");
+        script(
+            folder.path(),
+            "kube-controller-manager",
+            "echo $$ > kcm.pid; exec sleep 1000",
+        );
+        let signals = Signals::default();
+        let mut control_plane = ControlPlane::start(&programs, &signals).unwrap();
+        let until = |done: &mut dyn FnMut() -> bool| {
+            let start = Instant::now();
+            while !done() {
+                assert!(start.elapsed() < Duration::from_secs(30), "after 30 s");
+                thread::sleep(Duration::from_millis(5));
+            }
+        };
+        let kill = |path: &Path| -> String {
+            let id = fs::read_to_string(path).unwrap();
+            let killed = Command::new("kill").args(["-KILL", id.trim()]).status();
+            assert!(killed.unwrap().success());
+            id
+        };
+        let pid = control_plane.apiserver_pid();
+
+        let id = kill(&pid);
+        until(&mut || control_plane.check(&signals).is_err());
+        control_plane.supervise(&signals).unwrap();
+        until(&mut || fs::read_to_string(&pid).unwrap() != id);
+        control_plane.check(&signals).unwrap();
+
+        let kcm = control_plane.folder.path().join("kcm.pid");
+        until(&mut || fs::read_to_string(&kcm).is_ok_and(|text| text.ends_with('\n')));
+        kill(&kcm);
+        let mut error = None;
+        until(&mut || {
+            error = control_plane.supervise(&signals).err();
+            error.is_some()
+        });
+        let error = error.unwrap().to_string();
+        assert!(
+            error.starts_with("kube-controller-manager ended with exit status: 137"),
+            "{error}"
+        );
     }
 }
