@@ -10,6 +10,7 @@ use kube::core::{Status, response::reason};
 use crate::chain::{as_status, as_type, first_status, links};
 use crate::conflict::is_conflict;
 use crate::error::Panic;
+use crate::leading::is_not_leading;
 
 /// A kind of failure; made by [`classify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,10 +31,12 @@ pub enum ErrorClass {
     },
     /// The API server is not reachable, went away while answering, or failed (5xx, 410).
     Transient,
-    /// The request, or something else that was waited for, took too long.
+    /// The request, the pass, or something else that was waited for, took too long.
     TimedOut,
     /// The user's code panicked.
     Panicked,
+    /// A write was not sent, as somebody else may lead; see [`is_not_leading`].
+    NotLeading,
     /// Anything else, such as an error of the user's own.
     Other,
 }
@@ -51,6 +54,7 @@ impl ErrorClass {
             Self::Transient => "transient",
             Self::TimedOut => "timed_out",
             Self::Panicked => "panicked",
+            Self::NotLeading => "not_leading",
             Self::Other => "other",
         }
     }
@@ -64,8 +68,8 @@ impl fmt::Display for ErrorClass {
 
 /// Which kind of failure the error is, judged by it and its causes.
 ///
-/// A conflict anywhere in the chain is a [`ErrorClass::Conflict`]. Otherwise the first link
-/// that says something decides.
+/// A write that was not sent is an [`ErrorClass::NotLeading`], and a conflict anywhere in the
+/// chain is an [`ErrorClass::Conflict`]. Otherwise the first link that says something decides.
 ///
 /// ```
 /// use std::time::Duration;
@@ -82,6 +86,9 @@ impl fmt::Display for ErrorClass {
 /// ```
 #[must_use]
 pub fn classify(error: &(dyn StdError + 'static)) -> ErrorClass {
+    if is_not_leading(error) {
+        return ErrorClass::NotLeading;
+    }
     if is_conflict(error) {
         return ErrorClass::Conflict;
     }

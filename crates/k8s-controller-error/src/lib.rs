@@ -7,7 +7,7 @@
 //! ([`Error::classify`]), and whether trying again can help at all ([`Error::is_terminal`]).
 //!
 //! The same answers are there for any error: [`display_chain`], [`is_conflict`], [`classify`],
-//! [`retry_after`] and [`is_terminal`] take a `&(dyn std::error::Error + 'static)`, so that this
+//! [`retry_after`], [`is_terminal`] and [`is_not_leading`] take a `&(dyn std::error::Error + 'static)`, so that this
 //! crate is of use without the rest of `k8s-controller`.
 //!
 //! ```
@@ -35,10 +35,12 @@ mod class;
 mod conflict;
 mod display;
 mod error;
+mod leading;
 mod terminal;
 
 pub use class::{ErrorClass, classify, retry_after};
 pub use conflict::{is_conflict, is_failed_patch_test};
 pub use display::{DisplayChain, display_chain};
 pub use error::{Error, Panic};
+pub use leading::{NotLeading, is_not_leading};
 pub use terminal::{TerminalError, is_terminal};
