@@ -73,6 +73,8 @@ pub(super) fn kube_apiserver(programs: &Folder, data: &Path, ports: Ports) -> Na
             "--service-cluster-ip-range=10.0.0.0/24",
             // No controller makes the default service accounts that it asks for.
             "--disable-admission-plugins=ServiceAccount",
+            // Off by default, and on in some clusters: it asks for one more rule of a role.
+            "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
             // Megabytes; it is never to be parted while somebody reads it.
             "--audit-log-maxsize=10000",
         ]
