@@ -48,6 +48,12 @@ fn main() -> ExitCode {
             deleted_while_adding,
             recreated_while_adding,
         }
+        conditions {
+            controller_settles,
+            time_of_the_transition_is_kept,
+            written_by_patch_and_by_update,
+            schema_demands_what_check_demands,
+        }
         conflicts {
             stale_replace_is_a_conflict,
             conflicts_about_another_object,
@@ -103,6 +109,11 @@ fn main() -> ExitCode {
             watch_that_ends_in_the_middle_of_a_line,
             watch_that_breaks_in_the_middle_of_a_line,
             expired_watch,
+        }
+        timeouts {
+            hanging_pass_fails_and_is_retried,
+            hanging_cleanup_keeps_the_finalizer,
+            hanging_finalizer_requests_time_out,
         }
         stopping {
             running_passes_end,

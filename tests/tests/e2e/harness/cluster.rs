@@ -129,6 +129,12 @@ impl Cluster {
         self.0.client.clone()
     }
 
+    /// Whether the server checks custom resources against the schemas of their definitions, which
+    /// the embedded one does not.
+    pub(crate) fn checks_schemas(&self) -> bool {
+        self.0.real
+    }
+
     /// A client with a layer that can misbehave.
     pub(crate) fn faulty(&self) -> (Client, Faults) {
         let faults = Faults::default();

@@ -11,6 +11,6 @@ pub(crate) mod trial;
 
 pub(crate) use self::cluster::{Cluster, Running};
 pub(crate) use self::faults::Fault;
-pub(crate) use self::kinds::{Realm, Widget};
+pub(crate) use self::kinds::{Gadget, Realm, Widget};
 pub(crate) use self::records::Records;
 pub(crate) use self::script::{AppError, Mine, Other, Script, Undomained, Without};

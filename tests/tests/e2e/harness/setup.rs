@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::cluster::PATIENCE;
-use super::kinds::{self, Realm, Widget};
+use super::kinds::{self, Gadget, Realm, Widget};
 
 pub(super) async fn strip_finalizers<K>(api: &Api<K>)
 where
@@ -66,7 +66,11 @@ pub(super) async fn define(client: &Client) -> Result<(), String> {
             .list(&ListParams::default())
             .await
             .err();
-        match widgets.or(realms) {
+        let gadgets = Api::<Gadget>::all(client.clone())
+            .list(&ListParams::default())
+            .await
+            .err();
+        match widgets.or(realms).or(gadgets) {
             None => return Ok(()),
             Some(error) if Instant::now() >= deadline => {
                 return Err(format!("kinds are not served: {}", display_chain(&error)));

@@ -1,5 +1,6 @@
 //! The scenarios, by subject.
 
+pub(crate) mod conditions;
 pub(crate) mod conflicts;
 pub(crate) mod counting;
 pub(crate) mod events;
@@ -13,5 +14,6 @@ pub(crate) mod running;
 pub(crate) mod series;
 pub(crate) mod sites;
 pub(crate) mod stopping;
+pub(crate) mod timeouts;
 pub(crate) mod watching;
 pub(crate) mod writers;
