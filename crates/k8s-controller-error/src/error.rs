@@ -31,6 +31,13 @@ where
     #[error("{0}")]
     Panicked(#[source] Panic),
 
+    /// The pass took longer than a pass may take, and what it was doing was dropped.
+    #[error("the pass did not end within {after:?}")]
+    TimedOut {
+        /// How long a pass may take.
+        after: Duration,
+    },
+
     /// The API server sent an object without a field that every stored object has.
     #[error("the API server sent an object without {field}, which every stored object has")]
     MissingMetadata {
@@ -83,6 +90,7 @@ where
         }
         match self {
             Self::InvalidFinalizerName { .. } => ErrorClass::Invalid,
+            Self::TimedOut { .. } => ErrorClass::TimedOut,
             _ => classify(self),
         }
     }

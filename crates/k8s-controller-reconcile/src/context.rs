@@ -18,7 +18,9 @@ use crate::metadata::TraceMetadata;
 /// references do not reach, has a [`FINALIZER_NAME`](Self::FINALIZER_NAME) and a
 /// [`cleanup`](Self::cleanup) too.
 ///
-/// A panic in any of these methods is a failed pass with [`Error::Panicked`].
+/// A panic in any of these methods is a failed pass with [`Error::Panicked`]; one that takes
+/// longer than the [limit](crate::Controller::with_pass_timeout), if there is one, with
+/// [`Error::TimedOut`].
 #[cfg_attr(not(docsrs), async_trait::async_trait)]
 #[cfg_attr(docsrs, allow(async_fn_in_trait))]
 pub trait Context {
@@ -102,10 +104,13 @@ pub trait Context {
 
     /// The event to publish about an error, if any. The default is a warning with reason
     /// `ReconcileFailed`, or `CleanupFailed` while the object is being deleted, whose note is
-    /// the error with its causes.
+    /// the error with its causes. For a pass that [took too long](Error::TimedOut) the reason is
+    /// `ReconcileTimedOut` or `CleanupTimedOut`.
     ///
-    /// Asked about [conflicts](Error::is_conflict) too; return `None` for those that should not
-    /// show. Equal events in a row count up in one, which ends with the next success.
+    /// Asked about [conflicts](Error::is_conflict) too, though they are retried at once; the
+    /// default makes no difference. Return `None` for those that should not show. Not asked about
+    /// a [write that was refused for want of the lease](k8s_controller_error::NotLeading). Equal
+    /// events in a row count up in one, which ends with the next success.
     fn failure_event(
         &self,
         resource: &Self::Resource,
@@ -113,9 +118,12 @@ pub trait Context {
         err: &Error<Self::Error>,
     ) -> Option<Event> {
         let _ = resource;
-        let (reason, action) = match phase {
-            Phase::Cleanup | Phase::Delete => ("CleanupFailed", "Cleanup"),
-            _ => ("ReconcileFailed", "Reconcile"),
+        let cleanup = matches!(phase, Phase::Cleanup | Phase::Delete);
+        let (reason, action) = match (cleanup, err) {
+            (false, Error::TimedOut { .. }) => ("ReconcileTimedOut", "Reconcile"),
+            (false, _) => ("ReconcileFailed", "Reconcile"),
+            (true, Error::TimedOut { .. }) => ("CleanupTimedOut", "Cleanup"),
+            (true, _) => ("CleanupFailed", "Cleanup"),
         };
         Some(Event {
             type_: EventType::Warning,

@@ -14,12 +14,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::context::Context;
+use crate::health::{ControllerHealth, Lifeline};
 use crate::jitter::Randomness;
 use crate::run::DEFAULT_STOP_DEADLINE;
 use crate::shared::ApiOf;
 use crate::watch::{Memory, watch};
 
-/// How many passes run at once, unless [`Controller::with_controller`] says otherwise.
+/// How many passes run at once, unless [`Controller::with_concurrency`] says otherwise.
 ///
 /// A pass mostly waits for the API server, of which it asks for a handful of things at some
 /// milliseconds each: 32 at once are some hundred passes and a few thousand requests a second,
@@ -41,7 +42,10 @@ where
     pub(crate) memory: Arc<Memory>,
     pub(crate) namespaced: bool,
     pub(crate) api_of: ApiOf<Ctx::Resource>,
-    pub(crate) name: Option<String>,
+    pub(crate) name: String,
+    pub(crate) concurrency: u16,
+    pub(crate) pass_timeout: Option<Duration>,
+    pub(crate) lifeline: Lifeline,
     pub(crate) observers: Observers,
     pub(crate) recorder: Option<Arc<EventRecorder>>,
     pub(crate) randomness: Option<Randomness>,
@@ -93,6 +97,8 @@ where
         let memory = Arc::<Memory>::default();
         let (objects, store) = watch(api, wc, Arc::clone(&memory));
         let config = controller::Config::default().concurrency(DEFAULT_CONCURRENCY);
+        let dyntype = <Ctx::Resource as Resource>::DynamicType::default();
+        let kind = Ctx::Resource::kind(&dyntype).into_owned();
         Self {
             context,
             client,
@@ -100,7 +106,10 @@ where
             memory,
             namespaced: api_of.is_some(),
             api_of: api_of.unwrap_or(|client, _no_namespace| Api::all(client)),
-            name: None,
+            name: Ctx::FINALIZER_NAME.map_or(kind, str::to_owned),
+            concurrency: DEFAULT_CONCURRENCY,
+            pass_timeout: None,
+            lifeline: Lifeline::new(),
             observers: Observers::default(),
             recorder: None,
             randomness: None,
@@ -111,11 +120,35 @@ where
     /// The name in spans, logs and records. The default is the name of the finalizer, or else
     /// the kind.
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
+        self.name = name.into();
         self
     }
 
-    /// Tells this observer of passes and steps; more than one can be added.
+    /// The name, be it given or the default.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What tells how this controller is, once it runs and after.
+    ///
+    /// ```
+    /// # use k8s_controller_reconcile::{Context, Controller, TraceMetadata};
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # async fn example<Ctx>(controller: Controller<Ctx>)
+    /// # where Ctx: Context<Resource = ConfigMap, Error = kube::Error> + Send + Sync + 'static {
+    /// let health = controller.health();
+    /// tokio::spawn(controller.run());
+    /// // In the handler of a readiness and a liveness probe:
+    /// let (ready, alive) = (health.is_synced(), health.is_alive());
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn health(&self) -> ControllerHealth {
+        ControllerHealth::new(&self.name, self.lifeline.vitals())
+    }
+
+    /// Tells this observer of passes, steps and what waits; more than one can be added.
     pub fn with_observer(mut self, observer: Arc<dyn ReconcileObserver>) -> Self {
         self.observers = self.observers.with(observer);
         self
@@ -152,7 +185,8 @@ where
     /// ```
     ///
     /// A `Config` set here replaces ours, so that it should set a concurrency: its own default
-    /// is no limit. Change the controller that is given rather than return another: the watch of
+    /// is no limit. It cannot be read back, so tell the same number to
+    /// [`with_concurrency`](Self::with_concurrency) before, for observers to hear of it. Change the controller that is given rather than return another: the watch of
     /// that one tells which objects are gone, whose failure counts can be freed.
     pub fn with_controller(
         mut self,
@@ -161,6 +195,37 @@ where
         ) -> kube::runtime::Controller<Ctx::Resource>,
     ) -> Self {
         self.runtime = change(self.runtime);
+        self
+    }
+
+    /// How many passes may run at once, over different objects; the default is
+    /// [`DEFAULT_CONCURRENCY`]. As with [`kube::runtime`], 0 is no limit.
+    ///
+    /// Replaces a `Config` that was set in [`with_controller`](Self::with_controller) before.
+    pub fn with_concurrency(mut self, limit: u16) -> Self {
+        let config = controller::Config::default().concurrency(limit);
+        self.runtime = self.runtime.with_config(config);
+        self.concurrency = limit;
+        self
+    }
+
+    /// How long a pass may take; there is no limit by default, nor with a zero duration.
+    ///
+    /// A pass that takes longer ends as failed with [`Error::TimedOut`]: it is logged,
+    /// published, told to observers and retried like any failure. The future of
+    /// [`apply`](Context::apply) or [`cleanup`](Context::cleanup) is dropped wherever it waits,
+    /// which may be in the middle of several writes, so that the next pass has to be able to go
+    /// on from there. Steps that were open are abandoned. A cleanup that timed out keeps the
+    /// finalizer, and one that had completed is not called again.
+    ///
+    /// The limit is for the whole pass, from the fresh copy that a conflict asks for to the
+    /// writing of the finalizer; publishing the event of a failure is not part of it. It should be
+    /// longer than the timeouts of the requests that a pass makes, whose errors say more. Code
+    /// that blocks its thread cannot be interrupted.
+    ///
+    /// [`Error::TimedOut`]: crate::Error::TimedOut
+    pub fn with_pass_timeout(mut self, limit: Duration) -> Self {
+        self.pass_timeout = Some(limit).filter(|limit| !limit.is_zero());
         self
     }
 
@@ -188,6 +253,8 @@ where
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Controller")
             .field("name", &self.name)
+            .field("concurrency", &self.concurrency)
+            .field("pass_timeout", &self.pass_timeout)
             .field("observers", &self.observers)
             .field("stop_deadline", &self.stop_deadline)
             .finish_non_exhaustive()

@@ -10,7 +10,9 @@
 //! - an event about a failure, whose series ends with the next success;
 //! - panics of your code as failed passes, while other objects go on;
 //! - one pass at a time per object, and at most [`DEFAULT_CONCURRENCY`] at once;
-//! - a graceful stop: [`Controller::run_until`].
+//! - a limit to how long a pass may take, if you set one: [`Controller::with_pass_timeout`];
+//! - a graceful stop: [`Controller::run_until`];
+//! - what a probe wants to know: [`Controller::health`].
 //!
 //! ```
 //! use std::sync::Arc;
@@ -46,6 +48,14 @@
 //! # }
 //! ```
 //!
+//! # What observers see of the queue
+//!
+//! The queue is that of [`kube::runtime`], which shows nothing of it. Observers are told what
+//! the loop knows by itself: a change that the watch of the main kind brought waits, until a pass
+//! over that object begins or the object is gone. What else waits in that queue is not seen until
+//! its pass begins: requests of `owns`, `watches`, `reconcile_on` and `reconcile_all_on`, retries
+//! after failures, and times that your code asked for.
+//!
 //! # What this crate does not do
 //!
 //! It elects no leader, serves no health checks or metrics, and handles no signals: pass what
@@ -58,6 +68,7 @@ mod backoff;
 mod context;
 mod controller;
 mod finalizer;
+mod health;
 mod jitter;
 mod metadata;
 mod pass;
@@ -67,6 +78,7 @@ mod running;
 mod shared;
 mod tracker;
 mod unwind;
+mod waiting;
 mod watch;
 
 #[cfg(test)]
@@ -79,6 +91,7 @@ mod support;
 
 pub use context::Context;
 pub use controller::{Controller, DEFAULT_CONCURRENCY};
+pub use health::{ControllerHealth, ControllerState, HEARTBEAT_LIMIT};
 pub use k8s_controller_error::Error;
 pub use k8s_controller_observe::Step;
 pub use metadata::TraceMetadata;

@@ -16,6 +16,7 @@ use kube::runtime::controller::Action;
 use kube::runtime::finalizer::Error as FinalizerError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 use tracing::Instrument;
 
 use crate::backoff;
@@ -115,9 +116,35 @@ where
         let mut report = Report::start(phase, subject, shared.observers.clone(), metadata);
 
         let span = report.span.clone();
-        let result = self.work(&mut object, &mut report).instrument(span).await;
+        let result = match shared.pass_timeout {
+            None => self.work(&mut object, &mut report).instrument(span).await,
+            Some(limit) => {
+                // Boxed, so as not to make passes without a limit big.
+                Box::pin(self.work_within(limit, &mut object, &mut report))
+                    .instrument(span)
+                    .await
+            }
+        };
         let result = result.map_err(conclude::presentable);
         self.conclude(result, report, object).await
+    }
+
+    /// Works, but not for longer than `limit`.
+    async fn work_within(
+        &self,
+        limit: Duration,
+        object: &mut Arc<Ctx::Resource>,
+        report: &mut Report,
+    ) -> Result<Done, Error<Ctx::Error>> {
+        let mut work = Box::pin(self.work(object, report));
+        if let Ok(result) = timeout(limit, work.as_mut()).await {
+            return result;
+        }
+        // The user's code may panic also when it is dropped.
+        match catch(|| drop(work)) {
+            Ok(()) => Err(Error::TimedOut { after: limit }),
+            Err(panic) => Err(Error::Panicked(panic)),
+        }
     }
 
     /// What the clock of the pass measures.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use k8s_controller_error::Error;
-use k8s_controller_observe::{Observers, Outcome, Phase, Subject};
+use k8s_controller_error::{Error, is_not_leading};
+use k8s_controller_observe::{Failure, Observers, Outcome, Phase, Requeue, Subject};
 use tokio::time::Instant;
 use tracing::Span;
 use tracing::field::Empty;
@@ -42,6 +42,7 @@ impl Report {
             duration_seconds = Empty,
             metadata = Empty,
         );
+        observers.pass_started(&subject.started());
         let started = Instant::now();
         Self {
             metadata,
@@ -66,25 +67,27 @@ impl Report {
         self.phase
     }
 
-    pub(crate) fn succeed(mut self, outcome: Outcome) {
-        self.end(outcome);
+    pub(crate) fn succeed(mut self, outcome: Outcome, requeue: Requeue) {
+        self.end(outcome, None, requeue);
         self.span.in_scope(|| tracing::info!("reconciled"));
     }
 
     pub(crate) fn fail<E: std::error::Error + 'static>(mut self, error: &Error<E>) {
-        self.end(Outcome::Failed);
+        self.end(Outcome::Failed, Some(failure_of(error)), Requeue::None);
         let source = error.display_chain();
         let class = error.classify().as_str();
         self.span.in_scope(|| {
             if error.is_conflict() {
                 tracing::info!(source, class, "conflict, will be retried");
+            } else if is_not_leading(error) {
+                tracing::warn!(source, class, "write refused, as another may lead");
             } else {
                 tracing::error!(source, class, "reconciliation failed");
             }
         });
     }
 
-    fn end(&mut self, outcome: Outcome) {
+    fn end(&mut self, outcome: Outcome, failure: Option<Failure>, requeue: Requeue) {
         self.ended = true;
         let duration = self.started.elapsed();
         if !self.settled {
@@ -101,15 +104,32 @@ impl Report {
         {
             self.span.record("metadata", metadata);
         }
-        self.observers
-            .reconciled(&self.subject.reconciled(self.phase, outcome, duration));
+        let mut record = self
+            .subject
+            .reconciled(self.phase, outcome, duration)
+            .with_requeue(requeue);
+        if let Some(failure) = failure {
+            record = record.with_failure(failure);
+        }
+        self.observers.reconciled(&record);
+    }
+}
+
+fn failure_of<E: std::error::Error + 'static>(error: &Error<E>) -> Failure {
+    match error {
+        Error::Panicked(_) => Failure::Panicked,
+        Error::TimedOut { .. } => Failure::TimedOut,
+        // A conflict that is marked as terminal is not retried.
+        error if error.is_terminal() => Failure::Terminal,
+        error if error.is_conflict() => Failure::Conflict,
+        _ => Failure::Error,
     }
 }
 
 impl Drop for Report {
     fn drop(&mut self) {
         if !self.ended {
-            self.end(Outcome::Abandoned);
+            self.end(Outcome::Abandoned, None, Requeue::None);
             self.span
                 .in_scope(|| tracing::info!("reconciliation abandoned"));
         }

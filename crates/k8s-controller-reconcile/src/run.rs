@@ -7,24 +7,28 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{FutureExt, StreamExt};
+use futures::StreamExt;
 use k8s_controller_error::{Error, display_chain};
+use k8s_controller_observe::ControllerRecord;
 use kube::Resource;
 use kube::runtime::controller::{Action, Error as RuntimeError};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
 use crate::agenda::Agenda;
 use crate::context::Context;
 use crate::controller::Controller;
 use crate::finalizer;
+use crate::health::Lifeline;
 use crate::jitter::Randomness;
 use crate::pass;
 use crate::running::Running;
 use crate::shared::Shared;
+use crate::waiting::{self, Waiting};
+use crate::watch::Memory;
 
 /// How long running passes may go on after a stop was asked for: 25 s. Kubernetes kills a pod 30
 /// s after it asked it to end (`terminationGracePeriodSeconds`), which leaves 5 s for the rest.
@@ -81,8 +85,27 @@ where
     ///
     /// As [`run`](Self::run).
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> Stopped<Ctx::Resource> {
+        let vitals = self.lifeline.vitals();
+        let mut running = pin!(self.run_and_stop(stop));
+        future::poll_fn(|cx| {
+            vitals.beat(cx.waker());
+            running.as_mut().poll(cx)
+        })
+        .await
+    }
+
+    async fn run_and_stop(self, stop: impl Future<Output = ()>) -> Stopped<Ctx::Resource> {
         let deadline = self.stop_deadline;
-        let (runtime, shared) = self.into_parts();
+        let concurrency = self.concurrency;
+        let (runtime, shared, lifeline) = self.into_parts();
+        lifeline.start();
+        // Dropped after the loop, whatever ends that.
+        let _left = Left(Arc::clone(&shared.memory));
+        shared.observers.controller_started(&ControllerRecord::new(
+            &shared.controller,
+            &shared.kind,
+            concurrency,
+        ));
         if let Some(name) = Ctx::FINALIZER_NAME.filter(|name| !finalizer::is_valid_name(name)) {
             let error = Error::<Ctx::Error>::InvalidFinalizerName {
                 name: name.to_owned(),
@@ -95,16 +118,25 @@ where
         let mut results =
             Box::pin(runtime.run(begin::<Ctx>, |_, never, _| match *never {}, shared.clone()));
 
+        let mut synced = false;
         let mut stop = pin!(stop);
-        let mut notice = pin!(first_list_notices(&shared.store, &controller));
+        let mut first_list = pin!(first_list(&shared.store, &controller));
         loop {
             tokio::select! {
                 biased;
                 () = &mut stop => break,
-                () = &mut notice => {}
+                () = &mut first_list, if !synced => {
+                    synced = true;
+                    lifeline.set_synced();
+                }
                 result = results.next() => match result {
                     Some(Ok(_)) => {}
-                    Some(Err(error)) => log(&controller, &error),
+                    Some(Err(error)) => {
+                        if let RuntimeError::ObjectNotFound(object) = &error {
+                            shared.not_found(object.namespace.as_deref(), &object.name);
+                        }
+                        log(&controller, &error);
+                    }
                     None => break,
                 },
             }
@@ -131,13 +163,24 @@ where
     }
 
     #[allow(clippy::type_complexity)]
-    fn into_parts(self) -> (kube::runtime::Controller<Ctx::Resource>, Arc<Shared<Ctx>>) {
+    fn into_parts(
+        self,
+    ) -> (
+        kube::runtime::Controller<Ctx::Resource>,
+        Arc<Shared<Ctx>>,
+        Lifeline,
+    ) {
         let dyntype = <Ctx::Resource as Resource>::DynamicType::default();
         let kind: Arc<str> = Ctx::Resource::kind(&dyntype).into();
-        let name = self.name.or_else(|| Ctx::FINALIZER_NAME.map(str::to_owned));
+        let controller: Arc<str> = self.name.into();
         if let Some(recorder) = &self.recorder {
             // Set once: a controller is run once.
             let _ = self.memory.recorder.set(Arc::clone(recorder));
+        }
+        if !self.observers.is_empty() {
+            let (controller, kind) = (Arc::clone(&controller), Arc::clone(&kind));
+            let waiting = Waiting::new(controller, kind, self.observers.clone());
+            let _ = self.memory.waiting.set(waiting);
         }
         let store = self.runtime.store();
         let mut runtime = self.runtime;
@@ -150,11 +193,12 @@ where
         let shared = Shared {
             context: Arc::new(self.context),
             client: self.client,
-            controller: name.map_or_else(|| Arc::clone(&kind), Into::into),
+            controller,
             kind,
             dyntype,
             namespaced: self.namespaced,
             api_of: self.api_of,
+            pass_timeout: self.pass_timeout,
             observers: self.observers,
             recorder: self.recorder,
             memory: self.memory,
@@ -163,7 +207,18 @@ where
             agenda,
             randomness: self.randomness.unwrap_or_else(Randomness::unseeded),
         };
-        (runtime, Arc::new(shared))
+        (runtime, Arc::new(shared), self.lifeline)
+    }
+}
+
+/// At the end of the loop, whatever ends it, nothing waits any more.
+struct Left(Arc<Memory>);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.0.waiting.get() {
+            waiting.retain(|_| false);
+        }
     }
 }
 
@@ -184,6 +239,9 @@ where
         object.meta().name.as_deref()
     };
     let turn = shared.running.begin(&object, exclusive);
+    if let (Some(_), Some(waiting)) = (&turn, shared.memory.waiting.get()) {
+        waiting.leave(&waiting::key_of(&*object));
+    }
     // Boxed, since the runtime moves it several times on its way to a task.
     Box::pin(async move {
         match turn {
@@ -193,18 +251,20 @@ where
     })
 }
 
-/// Says now and then that the first list has not come yet; ends when it has. Without it nothing
+/// Waits for the first list, and says now and then that it has not come yet: without it nothing
 /// happens, and a server that does not answer gives no error either.
-async fn first_list_notices<K>(store: &Store<K>, controller: &str)
+async fn first_list<K>(store: &Store<K>, controller: &str)
 where
     K: Resource + Clone + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
     let started = Instant::now();
     loop {
-        sleep(FIRST_LIST_NOTICE).await;
-        if store.wait_until_ready().now_or_never().is_some() {
-            return future::pending().await;
+        match timeout(FIRST_LIST_NOTICE, store.wait_until_ready()).await {
+            Ok(Ok(())) => return,
+            // The watch is gone, and will give no list.
+            Ok(Err(_)) => return future::pending().await,
+            Err(_elapsed) => {}
         }
         let waited_seconds = started.elapsed().as_secs();
         tracing::warn!(

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_controller_error::Error;
 use k8s_controller_events::EventRecorder;
@@ -16,6 +17,7 @@ use crate::agenda::Agenda;
 use crate::context::Context;
 use crate::jitter::Randomness;
 use crate::running::Running;
+use crate::waiting;
 use crate::watch::Memory;
 
 /// How to reach one object, given its namespace. A function, since `Api` asks for the scope of
@@ -35,6 +37,7 @@ where
     pub(crate) dyntype: <Ctx::Resource as Resource>::DynamicType,
     pub(crate) namespaced: bool,
     pub(crate) api_of: ApiOf<Ctx::Resource>,
+    pub(crate) pass_timeout: Option<Duration>,
     pub(crate) observers: Observers,
     pub(crate) recorder: Option<Arc<EventRecorder>>,
     pub(crate) memory: Arc<Memory>,
@@ -82,6 +85,15 @@ where
     pub(crate) fn api(&self, object: &Ctx::Resource) -> Api<Ctx::Resource> {
         let namespace = object.meta().namespace.as_deref().unwrap_or_default();
         (self.api_of)(self.client.clone(), namespace)
+    }
+
+    /// A request was taken from the queue for an object that is not there.
+    pub(crate) fn not_found(&self, namespace: Option<&str>, name: &str) {
+        if let Some(waiting) = self.memory.waiting.get() {
+            // The owner of a child may have been asked for "in" the namespace of that.
+            let namespace = namespace.filter(|_| self.namespaced);
+            waiting.leave(&waiting::key(namespace, name));
+        }
     }
 
     /// Whether the watch still knows this very object.

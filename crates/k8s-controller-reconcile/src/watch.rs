@@ -14,6 +14,7 @@ use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
 use crate::tracker::{Tracker, key_of};
+use crate::waiting::{self, Waiting};
 
 /// What is remembered of objects, to be forgotten when they are gone.
 #[derive(Default)]
@@ -21,6 +22,8 @@ pub(crate) struct Memory {
     pub(crate) tracker: Tracker,
     /// Known only when the controller starts, after the watch was made.
     pub(crate) recorder: OnceLock<Arc<EventRecorder>>,
+    /// Likewise; only if there are observers.
+    pub(crate) waiting: OnceLock<Waiting>,
 }
 
 /// The stream of changed objects, and the store that it feeds.
@@ -47,6 +50,11 @@ where
     let named = watcher(api, config).filter(move |event| future::ready(has_name(event, &kind)));
     let stream = reflector(writer, named)
         .inspect(move |event| match event {
+            Ok(Event::Apply(object) | Event::InitApply(object)) => {
+                if let Some(waiting) = memory.waiting.get() {
+                    waiting.enter(waiting::key_of(object));
+                }
+            }
             Ok(Event::Delete(object)) => forget(&memory, object, &dyntype),
             Ok(Event::InitDone) => forget_all_but(&memory, &reader),
             _ => {}
@@ -74,6 +82,9 @@ fn has_name<K: Resource>(event: &Result<Event<K>, watcher::Error>, kind: &str) -
 
 fn forget<K: Resource>(memory: &Memory, object: &K, dyntype: &K::DynamicType) {
     memory.tracker.release(&key_of(object));
+    if let Some(waiting) = memory.waiting.get() {
+        waiting.leave(&waiting::key_of(object));
+    }
     if let Some(recorder) = memory.recorder.get() {
         let object = object.object_ref(dyntype);
         recorder.forget_scope(&object, Scope::Ordinary);
@@ -87,10 +98,18 @@ where
     K: Resource + Clone + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    if memory.tracker.is_empty() {
+    let waiting = memory.waiting.get().filter(|waiting| !waiting.is_empty());
+    if memory.tracker.is_empty() && waiting.is_none() {
         return;
     }
     let objects = store.state();
     let keys: HashSet<_> = objects.iter().map(|object| key_of(&**object)).collect();
     memory.tracker.retain(|key| keys.contains(key));
+    if let Some(waiting) = waiting {
+        let keys: HashSet<_> = objects
+            .iter()
+            .map(|object| waiting::key_of(&**object))
+            .collect();
+        waiting.retain(|key| keys.contains(key));
+    }
 }

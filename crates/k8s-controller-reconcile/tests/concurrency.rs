@@ -35,7 +35,8 @@ impl Gauge {
 
 #[tokio::test(start_paused = true)]
 async fn there_is_a_limit_that_can_be_changed() {
-    let most = async |change: fn(kube_controller::Controller) -> kube_controller::Controller| {
+    type Sut = Controller<Probe<NoFinalizer>>;
+    let most = async |change: fn(Sut) -> Sut| {
         let (server, notes, gauge) = (Server::default(), Notes::new(), Arc::new(Gauge::default()));
         for number in 0..100 {
             server.config_map("ns", &format!("a{number}"));
@@ -50,11 +51,7 @@ async fn there_is_a_limit_that_can_be_changed() {
                 })
             }
         });
-        tokio::spawn(
-            controller(&server, probe, &notes)
-                .with_controller(change)
-                .run(),
-        );
+        tokio::spawn(change(controller(&server, probe, &notes)).run());
         pass_time(Duration::from_secs(60)).await;
         assert_eq!(notes.take().len(), 100);
         gauge.most.load(Ordering::Relaxed)
@@ -64,13 +61,15 @@ async fn there_is_a_limit_that_can_be_changed() {
         usize::from(DEFAULT_CONCURRENCY)
     );
     assert_eq!(
-        most(|controller| controller.with_config(Config::default().concurrency(3))).await,
+        most(|controller| {
+            controller
+                .with_controller(|runtime| runtime.with_config(Config::default().concurrency(3)))
+        })
+        .await,
         3
     );
-}
-
-mod kube_controller {
-    pub(crate) type Controller = kube::runtime::Controller<k8s_openapi::api::core::v1::ConfigMap>;
+    assert_eq!(most(|controller| controller.with_concurrency(5)).await, 5);
+    assert_eq!(most(|controller| controller.with_concurrency(0)).await, 100);
 }
 
 /// Counts passes over each Namespace, which take a second each.

@@ -191,6 +191,16 @@ fn the_default_event_names_what_failed() {
             (event.type_, event.note.as_deref()),
             (EventType::Warning, Some("no"))
         );
+        let after = Duration::from_secs(90);
+        let event = probe
+            .failure_event(&ConfigMap::default(), phase, &Error::TimedOut { after })
+            .unwrap();
+        assert_eq!(
+            (event.reason, event.action),
+            (reason.replace("Failed", "TimedOut"), action.to_owned())
+        );
+        let note = "the pass did not end within 90s";
+        assert_eq!(event.note.as_deref(), Some(note));
     }
 }
 

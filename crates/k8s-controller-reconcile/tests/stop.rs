@@ -191,6 +191,34 @@ async fn events_are_published_before_it_ends() {
     assert_eq!(notes.take(), ["a apply failed"]);
 }
 
+/// The API server takes a while to accept the event, and other passes are long over.
+#[tokio::test(start_paused = true)]
+async fn a_stop_waits_for_an_event_that_is_being_published() {
+    use k8s_controller_events::{EventRecorder, Reporter};
+    for (deadline, waited, abandoned) in [(25, 8.0, 0), (2, 2.0, 1)] {
+        let (server, notes) = (Server::default(), Notes::new());
+        server.config_map("ns", "a");
+        server.intercept(|seen| match seen.path.contains("/events") {
+            true => Reply::Never,
+            false => Reply::Normal,
+        });
+        let reporter = Reporter {
+            controller: "example.com/test".into(),
+            instance: None,
+        };
+        let recorder = EventRecorder::new(server.client(), reporter);
+        let recorder = recorder.with_timeout(Duration::from_secs(9));
+        let probe = Probe::<NoFinalizer>::answering(|_| Err(TestError::Text("no")));
+        let controller = controller(&server, probe, &notes)
+            .with_event_recorder(std::sync::Arc::new(recorder))
+            .with_stop_deadline(Duration::from_secs(deadline));
+        let (left, seconds) = stop_after(controller, Duration::from_secs(1)).await;
+        assert_eq!(notes.take(), ["a apply failed"], "told once");
+        assert_eq!(left.len(), abandoned);
+        assert!((seconds - waited).abs() < 0.1, "{seconds}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn dropping_the_controller_abandons_its_passes() {
     let (server, notes) = (Server::default(), Notes::new());

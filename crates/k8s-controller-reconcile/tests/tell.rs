@@ -75,6 +75,42 @@ async fn a_failure_is_one_line_with_its_causes() {
     assert_eq!(logs.with(&fields).len(), 1, "{:#?}", logs.lines());
 }
 
+/// A write that a fence refused is no news about the object.
+#[tokio::test(start_paused = true)]
+async fn a_pass_that_does_not_lead_is_a_warning_without_an_event() {
+    use k8s_controller_error::NotLeading;
+    use k8s_controller_events::{EventRecorder, Reporter};
+    let (server, notes, ledger, logs) = (
+        Server::default(),
+        Notes::new(),
+        Ledger::new(),
+        Logs::capture(),
+    );
+    server.config_map("ns", "a");
+    let reporter = Reporter {
+        controller: "example.com/test".into(),
+        instance: None,
+    };
+    let probe = Probe::<NoFinalizer>::answering(|_| {
+        Err(kube::Error::Service(NotLeading::new("ns/lease").into()).into())
+    });
+    let asked = probe.asked.clone();
+    tokio::spawn(
+        controller(&server, probe, &notes)
+            .with_observer(ledger.clone())
+            .with_event_recorder(Arc::new(EventRecorder::new(server.client(), reporter)))
+            .run(),
+    );
+    pass_time(Duration::from_secs(5)).await;
+    assert!(server.events().is_empty(), "{:?}", server.events());
+    let ended = ledger.take_only("ended");
+    assert_eq!(ended[..2], ["ended a failed error none"; 2]);
+    assert_eq!(asked.lock().unwrap()[..2], [0, 1], "tried again");
+    let warnings = logs.with(&["WARN", "class=\"not_leading\"", "ns/lease"]);
+    assert_eq!(warnings.len(), ended.len(), "{:#?}", logs.lines());
+    assert!(logs.with(&["ERROR"]).is_empty());
+}
+
 #[tokio::test(start_paused = true)]
 async fn errors_are_of_the_kind_that_the_finalizer_decides() {
     async fn kind_of<F: support::context::Flavor>(deleting: bool) -> String {

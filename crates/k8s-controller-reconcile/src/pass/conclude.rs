@@ -5,9 +5,9 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use k8s_controller_error::{Error, Panic};
+use k8s_controller_error::{Error, Panic, is_not_leading};
 use k8s_controller_events::{Event, Scope};
-use k8s_controller_observe::Outcome;
+use k8s_controller_observe::{Outcome, Requeue};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::controller::Action;
@@ -73,7 +73,7 @@ where
             .metadata
             .outcome()
             .unwrap_or_else(|| Outcome::of_result(&returned));
-        report.succeed(outcome);
+        report.succeed(outcome, Requeue::of(done.returned.as_ref()));
     }
 
     fn failed(
@@ -85,6 +85,8 @@ where
         let phase = report.phase();
         report.fail(error);
         let event = match self.events {
+            // Whoever leads now tells how it goes.
+            Some(_) if is_not_leading(error) => None,
             Some(_) => catch(|| self.shared.context.failure_event(object, phase, error))
                 .unwrap_or_else(|panic| {
                     log_panic(&panic, Some("failure_event"));

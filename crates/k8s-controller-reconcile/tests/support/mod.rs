@@ -13,6 +13,7 @@
 #![allow(dead_code, unused_imports, missing_docs, unreachable_pub)]
 
 pub mod context;
+pub mod ledger;
 pub mod logs;
 pub mod notes;
 pub mod server;
@@ -26,6 +27,7 @@ use kube::runtime::controller::Action;
 use kube::runtime::watcher;
 
 pub use context::{Answer, NoFinalizer, OURS, Probe, TestError, WithFinalizer, answer};
+pub use ledger::Ledger;
 pub use logs::Logs;
 pub use notes::Notes;
 pub use server::{Reply, Server};
