@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use k8s_controller::observe::Failure;
 use k8s_controller::{Outcome, Phase, ReconcileObserver, ReconcileRecord, StepRecord};
 use tokio::time::Instant;
 
@@ -17,6 +18,7 @@ pub(crate) struct Observed {
     pub(crate) phase: Phase,
     pub(crate) outcome: Outcome,
     pub(crate) duration: Duration,
+    pub(crate) failure: Option<Failure>,
 }
 
 /// Passes and steps in the order they ended.
@@ -70,6 +72,7 @@ impl ReconcileObserver for Records {
             phase: record.phase,
             outcome: record.outcome,
             duration: record.duration,
+            failure: record.failure,
         });
     }
 
