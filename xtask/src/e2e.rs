@@ -36,12 +36,13 @@ const PROGRAMS: [&str; 2] = ["e2e", PROCESSES];
 /// The tests that run the website example as processes.
 const PROCESSES: &str = "processes";
 
-/// The packages whose features the build of the tests has.
+/// The packages whose features the build of e2e has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Build {
     /// Only the test package: builds least.
     Alone,
-    /// All, with all features: shares its build with `cargo test --workspace --all-features`.
+    /// All, with all features, as processes and the website example have it: shares its build with
+    /// `cargo test --workspace --all-features`.
     Workspace,
 }
 
@@ -133,7 +134,7 @@ impl<'a> Tests<'a> {
             let mut tests = spec(test_command(self.build, program, &self.args));
             tests.env = self.env();
             if *program == PROCESSES {
-                let example = spec(example_command(self.build));
+                let example = spec(example_command());
                 process::run_while(&example, || self.control_plane.check(self.signals))?;
                 process::run_while(&tests, || self.control_plane.supervise(self.signals))?;
             } else {
@@ -222,11 +223,13 @@ fn spec(command: Vec<OsString>) -> Spec {
 }
 
 fn test_command(build: Build, program: &str, args: &[OsString]) -> Vec<OsString> {
+    let is_alone = build == Build::Alone && program != PROCESSES;
     let mut command = cargo("test");
-    command.extend(match build {
-        Build::Alone => words("--package k8s-controller-tests"),
-        Build::Workspace => words("--workspace --all-features"),
-    });
+    command.extend(words(if is_alone {
+        "--package k8s-controller-tests"
+    } else {
+        "--workspace --all-features"
+    }));
     command.extend(["--test".into(), program.into()]);
     if build == Build::Workspace && program != PROCESSES {
         // The tests of the embedded server with kubectl.
@@ -239,13 +242,9 @@ fn test_command(build: Build, program: &str, args: &[OsString]) -> Vec<OsString>
     command
 }
 
-fn example_command(build: Build) -> Vec<OsString> {
+fn example_command() -> Vec<OsString> {
     let mut command = cargo("build");
-    command.extend(match build {
-        Build::Alone => words("--package k8s-controller"),
-        Build::Workspace => words("--workspace"),
-    });
-    command.extend(words("--all-features --example website"));
+    command.extend(words("--workspace --all-features --example website"));
     command
 }
 
@@ -334,16 +333,18 @@ mod tests {
     }
 
     #[test]
-    fn ci_builds_with_the_same_packages_and_features_each_time() {
+    fn one_build_serves_ci_and_the_processes() {
         let commands = [
             test_command(Build::Workspace, "e2e", &[]),
             test_command(Build::Workspace, "processes", &[]),
-            example_command(Build::Workspace),
+            test_command(Build::Alone, "processes", &[]),
+            example_command(),
         ];
         assert_eq!(
             commands.map(|command| shown(&command)),
             [
                 "test --workspace --all-features --test e2e --test kubectl",
+                "test --workspace --all-features --test processes",
                 "test --workspace --all-features --test processes",
                 "build --workspace --all-features --example website",
             ]

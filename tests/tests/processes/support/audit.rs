@@ -1,5 +1,6 @@
 //! The audit log of kube-apiserver: which account asked for what, and when.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -7,16 +8,29 @@ use std::path::Path;
 use serde_json::Value;
 
 /// One answered request.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Request {
     /// When the server got it: RFC 3339 in UTC with microseconds, so that text order is time order.
     pub received: String,
-    pub user: String,
     pub verb: String,
     /// `resource/subresource namespace/name`.
     pub object: String,
     pub resource: String,
     pub code: u64,
+}
+
+/// Short, since many of them are shown at once.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            received,
+            verb,
+            object,
+            code,
+            ..
+        } = self;
+        write!(f, "{received} {verb} {object}: {code}")
+    }
 }
 
 impl Request {
@@ -59,7 +73,6 @@ fn parse(line: &str) -> Option<Request> {
     let subresource = subresource.map_or(String::new(), |name| format!("/{name}"));
     Some(Request {
         received: text(&event["requestReceivedTimestamp"]),
-        user: text(&event["user"]["username"]),
         verb: text(&event["verb"]),
         object: format!(
             "{resource}{subresource} {}/{}",

@@ -121,7 +121,8 @@ impl Cluster {
         assert!(kubectl.wait().unwrap().success());
     }
 
-    fn kubectl(&self, words: &[&str]) -> Command {
+    /// kubectl as an administrator.
+    pub(crate) fn kubectl(&self, words: &[&str]) -> Command {
         let mut kubectl = Command::new(&self.given.kubectl);
         kubectl.arg("--kubeconfig").arg(&self.given.kubeconfig);
         kubectl.args(words);
@@ -188,6 +189,12 @@ impl Cluster {
             .create_token_request(name, &parameters, &request)
             .await
             .unwrap();
+        let token = token.status.and_then(|status| status.token).unwrap();
+        self.kubeconfig(name, &token, server)
+    }
+
+    /// A kubeconfig with this token.
+    pub(crate) fn kubeconfig(&self, name: &str, token: &str, server: SocketAddr) -> PathBuf {
         let kubeconfig = json!({
             "apiVersion": "v1",
             "kind": "Config",
@@ -195,7 +202,7 @@ impl Cluster {
                 "server": format!("https://{server}"),
                 "certificate-authority": self.certificate,
             }}],
-            "users": [{ "name": name, "user": { "token": token.status.unwrap().token } }],
+            "users": [{ "name": name, "user": { "token": token } }],
             "contexts": [{ "name": "e2e", "context": { "cluster": "e2e", "user": name } }],
             "current-context": "e2e",
         });

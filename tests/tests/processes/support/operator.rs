@@ -37,13 +37,25 @@ impl Operator {
         flags: &[&str],
     ) -> Self {
         let kubeconfig = cluster.account(name, server).await;
+        let mut arguments = arguments(cluster, name, &kubeconfig);
+        arguments.extend(flags.iter().map(Into::into));
+        Self::spawn(cluster, name, &arguments, &[])
+    }
+
+    /// Starts a replica with these arguments and variables, whatever they are.
+    pub(crate) fn spawn(
+        cluster: &Cluster,
+        name: &str,
+        arguments: &[OsString],
+        variables: &[(&str, &str)],
+    ) -> Self {
         let log = cluster.folder().join(format!("{name}.log"));
         let file = File::create(&log).unwrap();
         let child = Command::new(&cluster.given().website)
-            .args(arguments(cluster, name, &kubeconfig))
-            .args(flags)
+            .args(arguments)
             .env("RUST_LOG", "info")
             .env("RUST_BACKTRACE", "1")
+            .envs(variables.iter().copied())
             .stdout(file.try_clone().unwrap())
             .stderr(file)
             .spawn()

@@ -16,9 +16,9 @@ impl Pair {
     /// Starts both and waits until they are ready and the leader has worked.
     pub(crate) async fn start(cluster: &Cluster, flags: &[&str]) -> Self {
         let mut leader = Operator::start(cluster, "one", flags).await;
+        let leader_admin = Admin::of(&mut leader).await;
         cluster.leads("one", PATIENCE).await;
         let mut standby = Operator::start(cluster, "two", flags).await;
-        let leader_admin = Admin::of(&mut leader).await;
         let standby_admin = Admin::of(&mut standby).await;
         let this = Self {
             leader,
