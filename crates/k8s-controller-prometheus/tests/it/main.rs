@@ -1,5 +1,5 @@
 //! The metrics as a scrape sees them.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod client;
 mod controller_runtime;
