@@ -28,6 +28,7 @@ const ALLOWED: [(&str, &[&str]); 14] = [
         "k8s-controller-manager",
         &[
             "k8s-controller-admin",
+            "k8s-controller-error",
             "k8s-controller-leader-election",
             "k8s-controller-reconcile",
         ],

@@ -34,7 +34,11 @@ pub(super) fn breaches(member: &str, files: &[(String, String)]) -> Vec<String> 
     let mut breaches = Vec::new();
     let mut clocks = Vec::new();
     let mut random = Vec::new();
+    let tests = test_modules(files);
     for (path, text) in files {
+        if tests.iter().any(|test| is_in(path, test)) {
+            continue;
+        }
         let code = Code { path, text };
         if !SOCKET_PLACES.iter().any(|place| path.starts_with(place)) {
             breaches.extend(code.hits("opens a socket", |line| has_any(line, &SOCKETS)));
@@ -63,6 +67,31 @@ pub(super) fn breaches(member: &str, files: &[(String, String)]) -> Vec<String> 
         }
     }
     breaches
+}
+
+/// The paths, without an ending, of modules that are files of their own and only there for tests.
+fn test_modules(files: &[(String, String)]) -> Vec<String> {
+    let mut modules = Vec::new();
+    for (path, text) in files {
+        let place = ["/lib.rs", "/main.rs", "/mod.rs", ".rs"]
+            .iter()
+            .find_map(|end| path.strip_suffix(end))
+            .unwrap_or(path);
+        let mut lines = text.lines().map(str::trim);
+        while lines.any(|line| line == "#[cfg(test)]") {
+            let name = lines.next().and_then(|line| {
+                let line = line.trim_start_matches("pub(crate) ");
+                line.strip_prefix("mod ")?.strip_suffix(';')
+            });
+            modules.extend(name.map(|name| format!("{place}/{name}")));
+        }
+    }
+    modules
+}
+
+fn is_in(path: &str, module: &str) -> bool {
+    path.strip_prefix(module)
+        .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
 struct Code<'a> {
@@ -155,6 +184,28 @@ mod tests {
         assert!(of("a", &[("crates/a/src/lib.rs", text)]).is_empty());
         assert!(of("a", &[("crates/a/src/x/tests.rs", "TcpStream")]).is_empty());
         assert!(of("a", &[("crates/a/src/x_tests.rs", "TcpStream")]).is_empty());
+    }
+
+    #[test]
+    fn modules_for_tests_are_free() {
+        let bad = "tokio::spawn(f);\n";
+        let breaches = of(
+            "a",
+            &[
+                (
+                    "crates/a/src/lib.rs",
+                    "#[cfg(test)]\nmod play;\nmod plays;\n",
+                ),
+                ("crates/a/src/play/mod.rs", bad),
+                ("crates/a/src/plays.rs", "#[cfg(test)]\nmod inner;\n"),
+                ("crates/a/src/plays/inner.rs", bad),
+                ("crates/a/src/plays/outer.rs", bad),
+            ],
+        );
+        assert_eq!(
+            breaches,
+            ["crates/a/src/plays/outer.rs:1 drops the handle of a task"]
+        );
     }
 
     #[test]
