@@ -146,6 +146,8 @@ impl AdminServer {
         let listener = TcpListener::bind(self.address).await.map_err(failed)?;
         let local_addr = listener.local_addr().map_err(failed)?;
         let router = self.router().fallback(routes::not_found);
+        // With port 0, the only way to learn the port.
+        tracing::info!(address = %local_addr, "admin server listens");
         Ok(BoundAdminServer::new(
             listener, local_addr, router, transport,
         ))
