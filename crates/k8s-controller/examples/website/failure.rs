@@ -32,6 +32,12 @@ pub enum Failure {
     LogFilter(#[from] tracing_subscriber::filter::FromEnvError),
     #[error("cannot write YAML")]
     Yaml(#[from] serde_saphyr::ser::Error),
+    #[error("{0}")]
+    Flag(String),
+    #[error("cannot make metrics")]
+    Metrics(#[from] prometheus::Error),
+    #[error(transparent)]
+    Manager(#[from] k8s_controller::manager::Error),
     #[error("the operator has ended by a panic")]
     Panicked(#[source] tokio::task::JoinError),
     #[error("CustomResourceDefinition {0} is not established; see its status.conditions for why")]
@@ -45,7 +51,13 @@ impl Failure {
         move |source| Self::Request { action, source }
     }
 
-    /// The same, for files and sockets.
+    /// For `map_err`: says which server was asked.
+    pub fn unreachable(url: &str, source: kube::Error) -> Self {
+        let url = url.to_owned();
+        Self::Unreachable { url, source }
+    }
+
+    /// Like [`Self::when`], for files and sockets.
     pub fn io(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let action = action.into();
         move |source| Self::Io { action, source }

@@ -1,6 +1,7 @@
 //! What has to be on a server before the operator can work: the kind, and the ConfigMap of hosts.
 //!
-//! Many operators leave this to whoever installs them (`--print-manifests` is for that).
+//! The manifests bring it, so that the operator need not be allowed to; `--install-crd` is for trying
+//! it without them.
 
 use std::time::Duration;
 

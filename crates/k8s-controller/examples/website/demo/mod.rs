@@ -19,10 +19,11 @@ use k8s_embedded_apiserver::EmbeddedApiServer;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
+use crate::controller::{controller, recorder};
 use crate::failure::Failure;
-use crate::live::{run_operator, start_logging};
+use crate::flags::LogFormat;
 use crate::operator::WebsiteOperator;
-use crate::setup;
+use crate::{logging, setup};
 use checks::Ending;
 use faults::Faults;
 use screen::Paint;
@@ -42,7 +43,7 @@ const STOP_WITHIN: Duration = Duration::from_secs(2);
 /// Runs it on standard output. Answers whether everything came out as it should.
 pub async fn run() -> Result<bool, Failure> {
     if std::env::var_os("RUST_LOG").is_some() {
-        start_logging()?;
+        logging::start(LogFormat::Text)?;
     }
     perform(&mut stdout(), Paint::for_stdout()).await
 }
@@ -59,22 +60,26 @@ async fn perform(out: &mut impl Write, paint: Paint) -> Result<bool, Failure> {
 
     let tally = Arc::new(Tally::default());
     let stop = CancellationToken::new();
-    let running = tokio::spawn(run_operator(
-        operators_client,
+    let running = controller(
+        operators_client.clone(),
         WebsiteOperator::new(FIRST_RETRY, LAST_RETRY),
-        vec![tally.clone()],
-        stop.clone().cancelled_owned(),
-        STOP_WITHIN,
-    ));
+        recorder(operators_client),
+        None,
+    )
+    .with_observer(tally.clone())
+    .with_stop_deadline(STOP_WITHIN)
+    .run_until(stop.clone().cancelled_owned());
+    let running = tokio::spawn(running);
 
     let restless = Stage::new(client.clone(), faults, tally.clone())
         .play()
         .await;
     stop.cancel();
-    let abandoned = running.await.map_err(Failure::Panicked)?;
+    let stopped = running.await.map_err(Failure::Panicked)?;
+    let abandoned = stopped.abandoned.iter().map(|site| site.name.clone());
     let ending = Ending {
         restless: restless?,
-        abandoned,
+        abandoned: abandoned.collect(),
     };
 
     let end = Snapshot::take(&client)

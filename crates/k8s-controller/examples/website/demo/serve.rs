@@ -1,7 +1,8 @@
-//! `--serve`: the operator on an API server inside this process that kubectl can use, too.
+//! `website serve`: the operator on an API server inside this process that kubectl can use, too.
 
 use std::io::{Write, stdout};
 
+use k8s_controller::Manager;
 use k8s_embedded_apiserver::{EmbeddedApiServer, http};
 use kube::api::PostParams;
 use kube::runtime::wait::await_condition;
@@ -9,14 +10,16 @@ use kube::{Api, Client, ResourceExt};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::controller::{controller, operator, recorder};
 use crate::failure::Failure;
-use crate::live::{run_until_signal, start_logging};
+use crate::flags::LogFormat;
+use crate::samples::samples;
 use crate::website::{Website, WebsitePhase};
-use crate::{manifests, setup};
+use crate::{logging, setup};
 
 /// Runs until Ctrl-C or SIGTERM, with some Websites to look at.
 pub async fn run() -> Result<bool, Failure> {
-    start_logging()?;
+    logging::start(LogFormat::Text)?;
     let server = EmbeddedApiServer::new();
     let client = Client::new(server.clone(), "default");
     setup::install(&client).await?;
@@ -57,7 +60,7 @@ Ctrl-C ends both.
         stop.clone().cancelled_owned(),
     ));
     let ended = tokio::select! {
-        ended = run_until_signal(client) => ended,
+        ended = manager(client).run() => ended.map(|()| true).map_err(Failure::from),
         Err(failure) = create_samples(sites) => Err(failure),
     };
     stop.cancel();
@@ -68,6 +71,11 @@ Ctrl-C ends both.
     ended
 }
 
+fn manager(client: Client) -> Manager {
+    let make = |client: Client| controller(client.clone(), operator(), recorder(client), None);
+    Manager::new(client).with_controller(make)
+}
+
 /// Each when the one before has been looked at: two of them want the same host, and the first is
 /// to have it.
 async fn create_samples(sites: Api<Website>) -> Result<(), Failure> {
@@ -75,7 +83,7 @@ async fn create_samples(sites: Api<Website>) -> Result<(), Failure> {
         let status = site.and_then(|site| site.status.as_ref());
         status.is_some_and(|status| status.phase != WebsitePhase::Pending)
     };
-    for site in manifests::samples() {
+    for site in samples() {
         let created = sites.create(&PostParams::default(), &site).await;
         created.map_err(Failure::when("create the sample Websites"))?;
         let watched = await_condition(sites.clone(), &site.name_any(), looked_at).await;
