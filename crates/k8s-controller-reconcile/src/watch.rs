@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
+use std::task::{Poll, ready};
 
-use futures::{Stream, StreamExt, future};
+use futures::{Stream, StreamExt, future, stream};
 use k8s_controller_events::{EventRecorder, Scope};
-use kube::runtime::WatchStreamExt;
 use kube::runtime::reflector::{Store, reflector, store::Writer};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource};
@@ -28,8 +28,9 @@ pub(crate) struct Memory {
 
 /// The stream of changed objects, and the store that it feeds.
 ///
-/// `kube::runtime::Controller::new` would make the same, but hides that objects are deleted, and
-/// panics on an object without a name.
+/// `kube::runtime::Controller::new` would make the same, but hides that objects are deleted,
+/// panics on an object without a name, and asks for the objects of a list before the list is
+/// complete: one that is new in a later list would be looked for in vain, and left alone.
 pub(crate) fn watch<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -48,19 +49,62 @@ where
     let reader = store.clone();
     let kind = K::kind(&dyntype).into_owned();
     let named = watcher(api, config).filter(move |event| future::ready(has_name(event, &kind)));
-    let stream = reflector(writer, named)
-        .inspect(move |event| match event {
-            Ok(Event::Apply(object) | Event::InitApply(object)) => {
-                if let Some(waiting) = memory.waiting.get() {
-                    waiting.enter(waiting::key_of(object));
-                }
-            }
-            Ok(Event::Delete(object)) => forget(&memory, object, &dyntype),
-            Ok(Event::InitDone) => forget_all_but(&memory, &reader),
-            _ => {}
-        })
-        .applied_objects();
+    let gone = Arc::clone(&memory);
+    let known = store.clone();
+    let events = reflector(writer, named).inspect(move |event| match event {
+        Ok(Event::Delete(object)) => forget(&gone, object, &dyntype),
+        Ok(Event::InitDone) => forget_all_but(&gone, &known),
+        _ => {}
+    });
+    let stream = changed(events, reader).inspect(move |object| {
+        if let (Ok(object), Some(waiting)) = (object, memory.waiting.get()) {
+            waiting.enter(waiting::key_of(object));
+        }
+    });
     (stream, store)
+}
+
+/// The objects that changed; all of them after a list.
+fn changed<K>(
+    events: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
+    store: Store<K>,
+) -> impl Stream<Item = Result<K, watcher::Error>> + Send + 'static
+where
+    K: Resource + Clone + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    let mut events = Box::pin(events);
+    let mut listed = Vec::<Arc<K>>::new().into_iter();
+    stream::poll_fn(move |cx| {
+        loop {
+            // Cloned one by one, since each is dropped again at once.
+            if let Some(object) = listed.next() {
+                return Poll::Ready(Some(Ok(K::clone(&object))));
+            }
+            match ready!(events.poll_next_unpin(cx)) {
+                Some(Ok(Event::Apply(object))) => return Poll::Ready(Some(Ok(object))),
+                Some(Ok(Event::InitDone)) => listed = in_order(&store).into_iter(),
+                Some(Ok(Event::Init | Event::InitApply(_) | Event::Delete(_))) => {}
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+    })
+}
+
+/// The objects of the store in an order that is the same each time.
+fn in_order<K>(store: &Store<K>) -> Vec<Arc<K>>
+where
+    K: Resource + Clone + 'static,
+    K::DynamicType: Eq + Hash + Clone,
+{
+    let mut objects = store.state();
+    let path = |object: &Arc<K>| {
+        let meta = object.meta();
+        (meta.namespace.clone(), meta.name.clone())
+    };
+    objects.sort_by_cached_key(path);
+    objects
 }
 
 fn has_name<K: Resource>(event: &Result<Event<K>, watcher::Error>, kind: &str) -> bool {

@@ -83,7 +83,8 @@ async fn ways_to_end() {
     let unborn = quiet(&server);
     let never_polled = quiet(&server);
     let aborted = quiet(&server);
-    let healths = [&unborn, &never_polled, &aborted].map(|controller| controller.health());
+    let healths =
+        [&unborn, &never_polled, &aborted].map(k8s_controller_reconcile::Controller::health);
     drop(unborn);
     drop(never_polled.run());
     let task = tokio::spawn(aborted.run());

@@ -198,9 +198,12 @@ async fn a_stop_waits_for_an_event_that_is_being_published() {
     for (deadline, waited, abandoned) in [(25, 8.0, 0), (2, 2.0, 1)] {
         let (server, notes) = (Server::default(), Notes::new());
         server.config_map("ns", "a");
-        server.intercept(|seen| match seen.path.contains("/events") {
-            true => Reply::Never,
-            false => Reply::Normal,
+        server.intercept(|seen| {
+            if seen.path.contains("/events") {
+                Reply::Never
+            } else {
+                Reply::Normal
+            }
         });
         let reporter = Reporter {
             controller: "example.com/test".into(),

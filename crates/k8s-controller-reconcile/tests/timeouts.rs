@@ -128,9 +128,12 @@ async fn zero_and_forever_are_no_limit() {
 async fn publishing_the_event_of_a_failure_is_not_part_of_the_pass() {
     let (server, notes, logs) = (Server::default(), Notes::new(), Logs::capture());
     server.config_map("ns", "a");
-    server.intercept(|seen| match seen.path.contains("/events") {
-        true => Reply::Never,
-        false => Reply::Normal,
+    server.intercept(|seen| {
+        if seen.path.contains("/events") {
+            Reply::Never
+        } else {
+            Reply::Normal
+        }
     });
     let probe = Probe::<NoFinalizer>::answering(|_| Err(TestError::Text("no")))
         .on_error(|_, _| Action::await_change());
