@@ -16,7 +16,8 @@ impl LeaderElection {
             self.shared.pulse.beat(self.environment.now());
             let mut candidate = self.shared.candidate.lock().await;
             let taken = candidate.acquire(&self.bid(None)).await;
-            let mut next = self.environment.now() + self.environment.jittered(self.timings.retry_period);
+            let mut next =
+                self.environment.now() + self.environment.jittered(self.timings.retry_period);
             match taken {
                 Ok(Taken::Held { since, transitions }) => {
                     if let Some(fence) = self.open(since) {
@@ -105,11 +106,17 @@ impl LeaderElection {
         let lease = &*self.lease;
         match holder {
             Some(holder) if holder == &*self.identity => warn!(
-                lease, holder, ?free_in,
+                lease,
+                holder,
+                ?free_in,
                 "the lease is held under the identity of this process, but by an earlier or another one"
             ),
             Some(holder) => info!(lease, holder, ?free_in, "the lease is held by another"),
-            None => info!(lease, ?free_in, "the lease is held by nobody, but was not released"),
+            None => info!(
+                lease,
+                ?free_in,
+                "the lease is held by nobody, but was not released"
+            ),
         }
     }
 

@@ -80,7 +80,9 @@ impl Candidate {
         let lease = bid.get().await?;
         let record = lease.as_ref().map(Record::of);
         let now = bid.environment.now();
-        let free_at = self.outlook.observe(record.clone(), now, bid.lease_duration);
+        let free_at = self
+            .outlook
+            .observe(record.clone(), now, bid.lease_duration);
         let mine = (record.as_ref()).is_some_and(|record| self.wrote(record, bid.identity));
         if !mine && now < free_at {
             let holder = record.and_then(|record| record.holder);
@@ -174,7 +176,11 @@ impl Candidate {
         lease: Option<Lease>,
         stamp: Stamp,
     ) -> Result<Instant, Failure> {
-        let verb = if lease.is_some() { Verb::Update } else { Verb::Create };
+        let verb = if lease.is_some() {
+            Verb::Update
+        } else {
+            Verb::Create
+        };
         let mut lease = lease.unwrap_or_else(|| bid.new_lease());
         stamp.write(&mut lease, bid.identity, bid.lease_duration_seconds);
         if self.written.len() == MAX_UNCERTAIN {
@@ -231,9 +237,13 @@ impl Stamp {
 impl Bid<'_> {
     async fn get(&self) -> Result<Option<Lease>, Failure> {
         let lease = self.send(Verb::Get, self.leases.get()).await?;
-        let readable = (lease.as_ref()).is_none_or(|lease| lease.metadata.resource_version.is_some());
+        let readable =
+            (lease.as_ref()).is_none_or(|lease| lease.metadata.resource_version.is_some());
         if !readable {
-            return Err(nonsense(Verb::Get, "the lease has no metadata.resourceVersion"));
+            return Err(nonsense(
+                Verb::Get,
+                "the lease has no metadata.resourceVersion",
+            ));
         }
         Ok(lease)
     }

@@ -125,7 +125,8 @@ fn is_subdomain(value: &str) -> bool {
 }
 
 fn is_part(part: &str) -> bool {
-    let ends = |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    let ends =
+        |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
     let bytes = part.as_bytes();
     ends(bytes.first())
         && ends(bytes.last())

@@ -66,7 +66,12 @@ impl LeaderElection {
         config::lease_name(lease_name)?;
         config::identity(identity)?;
         let leases = KubeLeases::new(client, namespace, lease_name);
-        Ok(Self::over(Arc::new(leases), namespace, lease_name, identity))
+        Ok(Self::over(
+            Arc::new(leases),
+            namespace,
+            lease_name,
+            identity,
+        ))
     }
 
     pub(crate) fn over(

@@ -136,10 +136,19 @@ impl Failure {
                 warn!(lease, verb, suppressed, "no answer in time about the lease");
             }
             Cause::Nonsense(what) => {
-                warn!(lease, verb, suppressed, error = what, "cannot use the answer about the lease");
+                warn!(
+                    lease,
+                    verb,
+                    suppressed,
+                    error = what,
+                    "cannot use the answer about the lease"
+                );
             }
             Cause::Kube(error) if is_terminating(error) => {
-                error!(lease, verb, suppressed, namespace, "the namespace of the lease is being deleted");
+                error!(
+                    lease,
+                    verb, suppressed, namespace, "the namespace of the lease is being deleted"
+                );
             }
             Cause::Kube(error) => {
                 let class = classify(error);

@@ -27,7 +27,12 @@ impl Outlook {
     /// Takes note of the lease, or that there is none, as answered by now.
     ///
     /// Returns from when on it may be taken. `own` is the duration where the lease has none.
-    pub(crate) fn observe(&mut self, record: Option<Record>, now: Instant, own: Duration) -> Instant {
+    pub(crate) fn observe(
+        &mut self,
+        record: Option<Record>,
+        now: Instant,
+        own: Duration,
+    ) -> Instant {
         let seen = match self.seen.take() {
             None => Seen::first(record, now, own),
             Some(seen) if seen.record == record => seen,
@@ -72,12 +77,15 @@ impl Seen {
                 duration: self.duration,
             };
         }
-        let same_tenure = same_uid
-            && old.is_some_and(|old| old.holder == new.holder && old.acquired == new.acquired);
-        let mut duration = new.duration.unwrap_or(self.duration);
-        if by_hand || same_tenure {
-            duration = duration.max(self.duration);
-        }
+        // A shorter duration than before is believed once a renewal repeats it. One that a hand
+        // wrote does not last that long: the holder writes its own again.
+        let stated = new.duration.unwrap_or(self.duration);
+        let is_repeated = !by_hand && old.is_some_and(|old| old.duration == new.duration);
+        let duration = if is_repeated {
+            stated
+        } else {
+            stated.max(self.duration)
+        };
         Self {
             free_at: now + duration,
             record,

@@ -61,7 +61,10 @@ impl<'a> Tenure<'a> {
         let lease = self.fence.lease();
         match self.ended.take() {
             Some(Ok(End::Expired)) => {
-                warn!(lease, "lease lost: no renewal succeeded before the deadline");
+                warn!(
+                    lease,
+                    "lease lost: no renewal succeeded before the deadline"
+                );
             }
             Some(Ok(End::Taken { holder })) => warn!(lease, holder, "lease lost to another holder"),
             Some(Err(error)) => {
@@ -124,5 +127,9 @@ async fn keep(election: LeaderElection, fence: Fence) -> End {
         }
     }
     // A fence that was closed by nobody has run out.
-    if fence.deadline().is_some() { End::Expired } else { End::Closed }
+    if fence.deadline().is_some() {
+        End::Expired
+    } else {
+        End::Closed
+    }
 }

@@ -80,7 +80,11 @@ where
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         if !writes(request.method()) {
-            return self.inner.call(request).map(|result| result.map_err(Into::into)).boxed();
+            return self
+                .inner
+                .call(request)
+                .map(|result| result.map_err(Into::into))
+                .boxed();
         }
         // The one that is ready goes along; the clone may not be ready yet.
         let clone = self.inner.clone();
