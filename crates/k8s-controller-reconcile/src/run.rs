@@ -131,12 +131,7 @@ where
                 }
                 result = results.next() => match result {
                     Some(Ok(_)) => {}
-                    Some(Err(error)) => {
-                        if let RuntimeError::ObjectNotFound(object) = &error {
-                            shared.not_found(object.namespace.as_deref(), &object.name);
-                        }
-                        log(&controller, &error);
-                    }
+                    Some(Err(error)) => log(&controller, &error),
                     None => break,
                 },
             }

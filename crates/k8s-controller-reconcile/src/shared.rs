@@ -17,7 +17,6 @@ use crate::agenda::Agenda;
 use crate::context::Context;
 use crate::jitter::Randomness;
 use crate::running::Running;
-use crate::waiting;
 use crate::watch::Memory;
 
 /// How to reach one object, given its namespace. A function, since `Api` asks for the scope of
@@ -85,15 +84,6 @@ where
     pub(crate) fn api(&self, object: &Ctx::Resource) -> Api<Ctx::Resource> {
         let namespace = object.meta().namespace.as_deref().unwrap_or_default();
         (self.api_of)(self.client.clone(), namespace)
-    }
-
-    /// A request was taken from the queue for an object that is not there.
-    pub(crate) fn not_found(&self, namespace: Option<&str>, name: &str) {
-        if let Some(waiting) = self.memory.waiting.get() {
-            // The owner of a child may have been asked for "in" the namespace of that.
-            let namespace = namespace.filter(|_| self.namespaced);
-            waiting.leave(&waiting::key(namespace, name));
-        }
     }
 
     /// Whether the watch still knows this very object.

@@ -10,7 +10,8 @@ use tokio::time::Instant;
 /// The objects that the watch of the main kind told of and over which no pass has begun since.
 ///
 /// `kube::runtime` has the real queue and shows nothing of it, nor of the requests that come
-/// from elsewhere. An object is in here from a change until a pass over it begins or it is gone.
+/// from elsewhere. An object is in here from a change until a pass over it begins or it is gone,
+/// so that there are never more than the store has.
 ///
 /// Used by the task of the loop alone, so that observers hear of things in their order.
 pub(crate) struct Waiting {
@@ -21,15 +22,12 @@ pub(crate) struct Waiting {
     objects: Mutex<HashMap<String, Instant>>,
 }
 
-/// What a request is known by.
-pub(crate) fn key(namespace: Option<&str>, name: &str) -> String {
-    format!("{}/{name}", namespace.unwrap_or_default())
-}
-
+/// What an object is known by here: the runtime's requests know no uid either.
 pub(crate) fn key_of<K: Resource>(object: &K) -> String {
     let meta = object.meta();
+    let namespace = meta.namespace.as_deref().unwrap_or_default();
     let name = meta.name.as_deref().unwrap_or_default();
-    key(meta.namespace.as_deref(), name)
+    format!("{namespace}/{name}")
 }
 
 impl Waiting {

@@ -219,14 +219,6 @@ async fn a_pass_that_a_child_asked_for_is_one_for_the_owner() {
         lines,
         ["ended x completed - none", "queue -0 after 1", "began x"]
     );
-    server.delete(path);
-    server.touch(&child);
-    pass_time(20 * SECOND).await;
-    let queue = ledger.take_only("queue");
-    assert!(
-        queue.last().is_none_or(|line| line.contains("-0")),
-        "{queue:?}"
-    );
 }
 
 #[tokio::test(start_paused = true)]
