@@ -100,12 +100,11 @@ where
         () = stopped.cancelled() => None,
         () = sleep(LIFETIME) => None,
     };
-    let ended = match ended {
-        Some(ended) => Ok(ended),
-        None => {
-            connection.as_mut().graceful_shutdown();
-            timeout(END_TIMEOUT, connection).await
-        }
+    let ended = if let Some(ended) = ended {
+        Ok(ended)
+    } else {
+        connection.as_mut().graceful_shutdown();
+        timeout(END_TIMEOUT, connection).await
     };
     match ended {
         Ok(Ok(())) => {}

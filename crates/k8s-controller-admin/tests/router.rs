@@ -1,7 +1,9 @@
 //! The paths, without sockets.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // Also in the helpers of tests.
 
-use std::sync::Arc;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::Body;
@@ -250,7 +252,8 @@ async fn metrics_that_cannot_be_written_say_why() {
         family.set_metric(vec![Metric::default()]);
         vec![family]
     }
-    let cases: [(fn() -> Vec<MetricFamily>, &str); 3] = [
+    type Collect = fn() -> Vec<MetricFamily>;
+    let cases: [(Collect, &str); 3] = [
         (
             || panic!("lock poisoned"),
             "a collector panicked: lock poisoned",
@@ -303,5 +306,49 @@ async fn merges_with_an_application_that_has_a_fallback() {
     assert_eq!(
         get(&nested, "/admin/readyz/ping").await,
         (200, "ok".to_owned())
+    );
+}
+
+/// Where a test's log goes.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_change_is_logged_once() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .without_time()
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let asked = AtomicUsize::new(0);
+    let check = move || match asked.fetch_add(1, Ordering::Relaxed) {
+        n @ 3..6 => Err(format!("late by {n} s")),
+        _ => Ok(()),
+    };
+    let router = server().with_liveness("loop", check).router();
+    for uri in ["/livez", "/healthz", "/livez/loop"].repeat(3) {
+        get(&router, uri).await;
+    }
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<&str> = log.lines().map(str::trim).collect();
+    assert_eq!(
+        lines,
+        [
+            "WARN k8s_controller_admin::health: health check fails probe=\"liveness\" check=\"loop\" reason=\"late by 3 s\"",
+            "INFO k8s_controller_admin::health: health check passes again probe=\"liveness\" check=\"loop\"",
+        ]
     );
 }

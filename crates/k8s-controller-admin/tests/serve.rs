@@ -1,4 +1,5 @@
 //! The server on sockets.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // Also in the helpers of tests.
 
 mod common;
 
@@ -79,7 +80,7 @@ async fn malformed_requests_hurt_nobody() {
     let mut neighbour = connect(server.address).await;
     ask(&mut neighbour, KEEP, "ok").await;
     let long = format!("GET /{} HTTP/1.1\r\nhost: x\r\n\r\n", "a".repeat(100_000));
-    let many: String = (0..1000).map(|i| format!("h{i}: x\r\n")).collect();
+    let many = "h: x\r\n".repeat(1000);
     let many = format!("GET /livez HTTP/1.1\r\nhost: x\r\n{many}\r\n");
     for (request, status) in [
         ("\0\u{1}\u{2}\r\n\r\n", "400"),
@@ -203,6 +204,27 @@ async fn an_address_of_another_machine() {
         error.to_string(),
         "the admin server cannot listen on 192.0.2.1:8080: this machine has no such address"
     );
+}
+
+#[test]
+fn causes_of_refusals() {
+    for (kind, text) in [
+        (
+            io::ErrorKind::PermissionDenied,
+            "it is not allowed to; ports below 1024 usually need the capability NET_BIND_SERVICE",
+        ),
+        (io::ErrorKind::OutOfMemory, "the system refused"),
+    ] {
+        let address = SocketAddr::from(([0, 0, 0, 0], 80));
+        let error = Error::Bind {
+            address,
+            source: kind.into(),
+        };
+        assert_eq!(
+            error.to_string(),
+            format!("the admin server cannot listen on 0.0.0.0:80: {text}")
+        );
+    }
 }
 
 #[tokio::test]

@@ -90,9 +90,9 @@ fn registered() -> Vec<MetricFamily> {
     )
     .unwrap();
     let time = times.with_label_values(&["website"]);
-    [0.001, 0.5, 61.0]
-        .iter()
-        .for_each(|seconds| time.observe(*seconds));
+    for seconds in [0.001, 0.5, 61.0] {
+        time.observe(seconds);
+    }
     add(Box::new(times));
     let ratio = GaugeMetric::new("ratio", "Not a number").unwrap();
     ratio.set(f64::NAN);
@@ -278,6 +278,6 @@ proptest! {
         let text = encode(&families).unwrap();
         let samples = check(&text).map_err(TestCaseError::fail)?;
         prop_assert_eq!(&samples[0].labels, &[("l".to_owned(), label)]);
-        prop_assert!(samples[0].value == value || value.is_nan() && samples[0].value.is_nan());
+        prop_assert!(samples[0].value.total_cmp(&value).is_eq() || value.is_nan() && samples[0].value.is_nan());
     }
 }

@@ -79,7 +79,7 @@ fn check_family(name: &str, kind: &str, samples: &[Sample]) -> Result<(), String
             return Err(format!("{suffix} of a {kind}"));
         }
         let counts = !suffix.is_empty();
-        if counts && !(sample.value >= 0.0) {
+        if counts && (sample.value.is_nan() || sample.value < 0.0) {
             return Err(format!("{} counts {}", sample.name, sample.value));
         }
         let bound = |label: &str| {
