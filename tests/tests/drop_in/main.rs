@@ -8,6 +8,10 @@
     clippy::items_after_statements
 )]
 
+mod conditions;
+mod leader;
+mod metrics;
+
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 use std::sync::{Arc, Mutex};
