@@ -22,5 +22,6 @@ pub use election::LeaderElection;
 pub use fence::{Fence, FenceLayer, FenceService};
 pub use health::Stalled;
 pub use timings::{
-    DEFAULT_LEASE_DURATION, DEFAULT_RENEW_DEADLINE, DEFAULT_RETRY_PERIOD, JITTER_FACTOR, Timings,
+    DEFAULT_LEASE_DURATION, DEFAULT_RENEW_DEADLINE, DEFAULT_RETRY_PERIOD, JITTER_FACTOR,
+    MAX_LEASE_DURATION, Timings,
 };

@@ -69,8 +69,9 @@ impl Seen {
         let old = self.record.as_ref();
         let same_uid = old.is_some_and(|old| old.uid == new.uid);
         // Whoever holds the lease, or takes or releases it, sets this time; a hand mostly does not.
+        // A release sets both times.
         let by_hand = same_uid && old.is_some_and(|old| old.renewed == new.renewed);
-        if new.is_released() && !by_hand {
+        if new.is_released() && !by_hand && new.acquired == new.renewed {
             return Self {
                 free_at: now,
                 record,

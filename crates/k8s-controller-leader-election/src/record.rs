@@ -6,6 +6,8 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::SignedDuration;
 
+use crate::MAX_LEASE_DURATION;
+
 /// The duration that is written on release: others need not wait.
 const RELEASED_SECONDS: i32 = 1;
 
@@ -33,7 +35,7 @@ impl Record {
             duration: u64::try_from(seconds)
                 .ok()
                 .filter(|seconds| *seconds > 0)
-                .map(Duration::from_secs),
+                .map(|seconds| Duration::from_secs(seconds).min(MAX_LEASE_DURATION)),
             acquired: spec.acquire_time,
             renewed: spec.renew_time,
             transitions: spec.lease_transitions.unwrap_or_default().max(0),

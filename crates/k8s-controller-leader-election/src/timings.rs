@@ -19,12 +19,15 @@ pub const DEFAULT_RETRY_PERIOD: Duration = Duration::from_secs(2);
 /// this crate never waits longer than `1.2`, so that a released lease is taken sooner.
 pub const JITTER_FACTOR: f64 = 1.2;
 
-/// The most seconds that `spec.leaseDurationSeconds`, an `int32`, holds.
-const MAX_LEASE_DURATION: Duration = Duration::from_secs(i32::MAX as u64);
+/// The longest lease.
+///
+/// A lease that says more was edited by hand, and counts as one of this duration: without a holder
+/// that corrects it, the candidates would wait for decades.
+pub const MAX_LEASE_DURATION: Duration = Duration::from_secs(3600);
 
 /// The three durations of an election; all candidates of one lease should use the same.
 ///
-/// They are consistent if none is zero and
+/// They are consistent if none is zero, the lease is not longer than [`MAX_LEASE_DURATION`], and
 /// `lease_duration > renew_deadline > retry_period * 1.2`.
 ///
 /// `lease_duration / renew_deadline` is how much faster one candidate's clock may run than
