@@ -17,11 +17,12 @@
 mod scenarios;
 mod support;
 
+use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use futures::future::{FutureExt as _, LocalBoxFuture};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 use support::cluster::Cluster;
 use support::given::{self, Given};
 use tokio::runtime::Builder;
@@ -41,8 +42,8 @@ macro_rules! scenarios {
 }
 
 fn main() -> ExitCode {
-    // On a server that does not know the operator yet.
-    let first = scenarios![];
+    // Works on the Websites of all namespaces, so that it would take those of others.
+    let first = scenarios![deploying::applied_and_run_as_its_own_account];
     // Each has leases, namespaces and accounts of its own, and mostly waits.
     let together = scenarios![
         paused::leader_that_was_paused_exits_without_a_write,
@@ -51,6 +52,8 @@ fn main() -> ExitCode {
         failover::leader_is_terminated,
         signals::second_sigterm_exits_at_once,
         signals::second_sigint_exits_at_once,
+        starting::failures_are_told,
+        starting::missing_right_is_told,
         admin::metrics_and_probes_of_both,
         admin::promtool_accepts_the_metrics,
     ];
@@ -90,11 +93,12 @@ fn trial(name: &'static str, scenario: Scenario, given: Result<Given, String>) -
         let given = given?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
-            let scenario = async { scenario(Cluster::new(given, name).await).await };
-            tokio::time::timeout(LIMIT, scenario)
-                .await
-                .map_err(|_| Failed::from(format!("hangs: not done after {LIMIT:?}")))
-        })
+            let mut scenario = pin!(async { scenario(Cluster::new(given, name).await).await });
+            let ended = tokio::time::timeout(LIMIT, &mut scenario).await;
+            // A panic, so that the operators of the scenario show their logs.
+            ended.unwrap_or_else(|_| panic!("hangs: not done after {LIMIT:?}"));
+        });
+        Ok(())
     })
     .with_ignored_flag(lacks.is_some())
 }

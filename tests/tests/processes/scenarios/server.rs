@@ -32,6 +32,7 @@ pub(crate) async fn is_killed_among_500_changing_objects(cluster: Cluster) {
                 .ok_or_else(|| count.to_string())
         })
         .await;
+        println!("half of {OBJECTS} Websites after {:.1?}", begin.elapsed());
         kill(&cluster).await;
         // Some more changes, with the server back.
         sleep(Duration::from_secs(3)).await;

@@ -15,6 +15,8 @@ use super::wait::{PATIENCE, within};
 
 /// Lines of the log that a failed test shows.
 const SHOWN_LINES: usize = 40;
+/// Characters that it shows of each.
+const SHOWN_CHARS: usize = 400;
 
 /// A replica of the operator, killed when dropped.
 pub(crate) struct Operator {
@@ -162,8 +164,11 @@ impl Drop for Operator {
         if std::thread::panicking() {
             let log = fs::read_to_string(&self.log).unwrap_or_default();
             let lines: Vec<_> = log.lines().collect();
-            let end = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
-            eprintln!("--- end of the log of {}:\n{}", self.name, end.join("\n"));
+            eprintln!("--- end of the log of {}:", self.name);
+            for line in &lines[lines.len().saturating_sub(SHOWN_LINES)..] {
+                let line: String = line.chars().take(SHOWN_CHARS).collect();
+                eprintln!("{line}");
+            }
         }
     }
 }

@@ -37,9 +37,6 @@ fn everywhere() -> Value {
         // Its finalizer is patched.
         rule("example.dev", "websites", &["list", "watch", "patch"]),
         rule("example.dev", "websites/status", &["patch"]),
-        // No request needs this; admission asks for it when a child names a Website as an owner
-        // that is to wait for it, where OwnerReferencesPermissionEnforcement is on.
-        rule("example.dev", "websites/finalizers", &["update"]),
         rule(
             "",
             "configmaps",
