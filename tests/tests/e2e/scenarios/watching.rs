@@ -131,6 +131,7 @@ pub(crate) async fn short_watches_miss_nothing(cluster: Cluster) {
     let (client, faults) = cluster.faulty();
     let script = Script::<Widget, Without>::new();
     let config = watcher::Config::default().timeout(1);
+    let started = tokio::time::Instant::now();
     cluster.run(Controller::namespaced(
         client,
         script.clone(),
@@ -159,7 +160,13 @@ pub(crate) async fn short_watches_miss_nothing(cluster: Cluster) {
         })
         .await;
     let watches = faults.sent(|sent| sent.is_watch()).len();
-    assert!((3..=6).contains(&watches), "{watches} watches in 3 s");
+    // On a busy machine it takes longer than the three seconds of the pauses.
+    let seconds = started.elapsed().as_secs();
+    let most = usize::try_from(seconds).unwrap() + 3;
+    assert!(
+        (3..=most).contains(&watches),
+        "{watches} watches in {seconds} s"
+    );
     assert_eq!(
         faults.sent(|sent| sent.is_list("widgets")).len(),
         1,
