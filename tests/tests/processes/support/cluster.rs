@@ -297,8 +297,8 @@ impl Cluster {
             let Some((name, content)) = late.first() else {
                 return Ok(());
             };
-            // The lists are long, and the server has other work.
-            sleep(Duration::from_millis(200)).await;
+            // The lists may be long, and the server has other work.
+            sleep(Duration::from_millis(200 + 10 * late.len() as u64)).await;
             Err(format!(
                 "{} of {} are late, such as {name} {content:?}: {:?}",
                 late.len(),
@@ -324,11 +324,6 @@ impl Cluster {
             about.and_then(|about| about.uid.as_ref()) == site.uid().as_ref()
         });
         events
-    }
-
-    /// How many Websites there are.
-    pub(crate) async fn count(&self) -> Result<usize, String> {
-        Ok(self.list::<Website>().await?.len())
     }
 
     async fn list<K>(&self) -> Result<Vec<K>, String>

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -13,6 +13,7 @@ use super::cluster::Cluster;
 /// Creates the Websites and then changes them in turn, until it is told to end.
 pub(crate) struct Load {
     end: Arc<AtomicBool>,
+    writes: Arc<AtomicUsize>,
     task: JoinHandle<BTreeMap<String, String>>,
 }
 
@@ -20,10 +21,11 @@ impl Load {
     /// Writes one of the Websites, each time in this interval.
     pub(crate) fn start(cluster: &Arc<Cluster>, count: usize, interval: Duration) -> Self {
         let end = Arc::new(AtomicBool::new(false));
-        let (cluster, ended) = (cluster.clone(), end.clone());
+        let writes = Arc::new(AtomicUsize::new(0));
+        let (cluster, ended, written) = (cluster.clone(), end.clone(), writes.clone());
         let task = tokio::spawn(async move {
             let mut pages = BTreeMap::new();
-            let mut round = 0_usize;
+            let mut round = 0;
             while pages.len() < count || !ended.load(Ordering::SeqCst) {
                 let name = format!("site-{}", round % count);
                 let content = format!("<p>{round}</p>");
@@ -37,11 +39,17 @@ impl Load {
                 }
                 pages.insert(name, content);
                 round += 1;
+                written.store(round, Ordering::SeqCst);
                 sleep(interval).await;
             }
             pages
         });
-        Self { end, task }
+        Self { end, writes, task }
+    }
+
+    /// How many writes the server has accepted.
+    pub(crate) fn writes(&self) -> usize {
+        self.writes.load(Ordering::SeqCst)
     }
 
     /// Ends it, and returns the pages that the Websites ask for last.
