@@ -122,6 +122,15 @@ fn main() -> ExitCode {
             server_that_forbids,
             server_that_stops_answering,
         }
+        leading {
+            taken_renewed_and_released,
+            another_takes_over,
+            lease_edited_by_hand,
+            lease_deleted_while_held,
+            lease_created_by_hand,
+            fenced_client_writes_only_while_it_leads,
+            names_as_servers_take_them,
+        }
         nonsense {
             lists_that_are_no_json,
             lists_that_are_no_lists,

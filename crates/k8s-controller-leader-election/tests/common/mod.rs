@@ -202,7 +202,11 @@ pub(crate) async fn until_leading(election: &LeaderElection) -> Duration {
     let start = Instant::now();
     while !election.is_leading() {
         assert!(start.elapsed() < seconds(7200), "{election:?} never leads");
-        let step = if start.elapsed() < seconds(100) { 10 } else { 1000 };
+        let step = if start.elapsed() < seconds(100) {
+            10
+        } else {
+            1000
+        };
         tokio::time::sleep(Duration::from_millis(step)).await;
     }
     start.elapsed()

@@ -6,6 +6,7 @@ pub(crate) mod counting;
 pub(crate) mod events;
 pub(crate) mod failures;
 pub(crate) mod finalizers;
+pub(crate) mod leading;
 pub(crate) mod nonsense;
 pub(crate) mod objects;
 pub(crate) mod observing;
