@@ -75,7 +75,7 @@ fn manager(client: Client, flags: &Run, metrics: &Metrics) -> Result<Manager, Fa
 }
 
 fn admin(flags: &flags::Admin, metrics: &Metrics) -> Option<AdminServer> {
-    let admin = AdminServer::new(flags.admin_address?).with_registry(metrics.registry());
+    let admin = AdminServer::new(flags.address?).with_registry(metrics.registry());
     Some(match (&flags.tls_cert, &flags.tls_key) {
         (Some(certificate), Some(key)) => admin.with_tls(certificate.clone(), key.clone()),
         _ => admin,

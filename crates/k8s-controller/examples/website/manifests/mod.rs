@@ -171,7 +171,7 @@ mod tests {
         };
         assert!(run.election.leader_elect);
         let port = pod.containers[0].ports.as_ref().unwrap()[0].container_port;
-        assert_eq!(i32::from(run.admin.admin_address.unwrap().port()), port);
+        assert_eq!(i32::from(run.admin.address.unwrap().port()), port);
         let killed_after = pod.termination_grace_period_seconds.unwrap();
         assert!(run.stop_deadline.as_secs() < u64::try_from(killed_after).unwrap());
     }
