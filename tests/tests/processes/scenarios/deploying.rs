@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::process::{Output, Stdio};
 
 use k8s_openapi::api::apps::v1::Deployment;
@@ -14,9 +15,11 @@ use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use crate::support::admin::Admin;
 use crate::support::audit::{self, Request};
 use crate::support::cluster::Cluster;
 use crate::support::operator::Operator;
+use crate::support::proxy::Proxy;
 use crate::support::wait::{PATIENCE, within};
 use crate::support::website::{Website, WebsiteSpec};
 
@@ -75,8 +78,11 @@ fn admits_its_pod(cluster: &Cluster) {
 
 /// Each request is allowed, and each right is used.
 async fn may_do_what_it_does_and_no_more(cluster: &Cluster) {
-    let mut operator = start(cluster, "website-0").await;
+    let proxy = Proxy::to(cluster.server()).await;
+    let mut operator = start(cluster, "website-0", proxy.address()).await;
+    let admin = Admin::of(&mut operator).await;
     live(cluster).await;
+    race(cluster, &proxy, &admin).await;
     operator.assert_well();
     operator.signal(Signal::TERM);
     let status = operator.end(PATIENCE).await;
@@ -151,11 +157,30 @@ async fn live(cluster: &Cluster) {
     phase(cluster, "rival", "Ready").await;
 }
 
+/// Somebody else is faster with a finalizer, while the patch with that of the operator is on its
+/// way.
+async fn race(cluster: &Cluster, proxy: &Proxy, admin: &Admin) {
+    proxy.block();
+    cluster.write_site("raced", "new", 1).await.unwrap();
+    within(PATIENCE, "a pass runs", async || {
+        let workers = admin.value("controller_runtime_active_workers").await;
+        (workers > 0.0).then_some(()).ok_or("none runs".to_owned())
+    })
+    .await;
+    let other = Patch::Merge(json!({ "metadata": { "finalizers": ["example.dev/other"] } }));
+    let sites = cluster.api::<Website>();
+    let parameters = PatchParams::default();
+    sites.patch("raced", &parameters, &other).await.unwrap();
+    proxy.unblock();
+    let site = phase(cluster, "raced", "Ready").await;
+    assert_eq!(site.metadata.finalizers.unwrap().len(), 2);
+}
+
 /// Starts a replica as the Deployment says, with a token of its account.
-async fn start(cluster: &Cluster, pod: &str) -> Operator {
+async fn start(cluster: &Cluster, pod: &str, server: SocketAddr) -> Operator {
     let token = ["create", "token", ACCOUNT, "--namespace", SYSTEM];
     let token = succeeded(&kubectl(cluster, &token, ""));
-    let kubeconfig = cluster.kubeconfig(pod, token.trim(), cluster.server());
+    let kubeconfig = cluster.kubeconfig(pod, token.trim(), server);
     let deployment: Deployment = stored(cluster, "deployment");
     let container = &deployment.spec.template.spec.unwrap().containers[0];
     let arguments = container.args.clone().unwrap();
@@ -173,9 +198,7 @@ async fn start(cluster: &Cluster, pod: &str) -> Operator {
         .map(|variable| variable.name.as_str())
         .collect();
     assert_eq!(names, ["POD_NAME"]);
-    let mut operator = Operator::spawn(cluster, pod, &arguments, &[("POD_NAME", pod)]);
-    operator.admin_address().await;
-    operator
+    Operator::spawn(cluster, pod, &arguments, &[("POD_NAME", pod)])
 }
 
 async fn phase(cluster: &Cluster, name: &str, expected: &str) -> Website {

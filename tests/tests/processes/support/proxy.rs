@@ -50,6 +50,10 @@ impl Proxy {
     pub(crate) fn block(&self) {
         self.blocked.send_replace(true);
     }
+
+    pub(crate) fn unblock(&self) {
+        self.blocked.send_replace(false);
+    }
 }
 
 async fn connect(

@@ -34,8 +34,12 @@ pub fn objects() -> Vec<Value> {
 /// For the Websites and their children, which can be in any namespace.
 fn everywhere() -> Value {
     json!([
-        // Its finalizer is patched.
-        rule("example.dev", "websites", &["list", "watch", "patch"]),
+        // Its finalizer is patched. If somebody else has changed it meanwhile, it is got anew.
+        rule(
+            "example.dev",
+            "websites",
+            &["get", "list", "watch", "patch"],
+        ),
         rule("example.dev", "websites/status", &["patch"]),
         rule(
             "",
