@@ -79,7 +79,7 @@ fn admits_its_pod(cluster: &Cluster) {
 /// Each request is allowed, and each right is used.
 async fn may_do_what_it_does_and_no_more(cluster: &Cluster) {
     let proxy = Proxy::to(cluster.server()).await;
-    let mut operator = start(cluster, "website-0", proxy.address()).await;
+    let mut operator = start(cluster, "website-0", proxy.address());
     let admin = Admin::of(&mut operator).await;
     live(cluster).await;
     race(cluster, &proxy, &admin).await;
@@ -177,7 +177,7 @@ async fn race(cluster: &Cluster, proxy: &Proxy, admin: &Admin) {
 }
 
 /// Starts a replica as the Deployment says, with a token of its account.
-async fn start(cluster: &Cluster, pod: &str, server: SocketAddr) -> Operator {
+fn start(cluster: &Cluster, pod: &str, server: SocketAddr) -> Operator {
     let token = ["create", "token", ACCOUNT, "--namespace", SYSTEM];
     let token = succeeded(&kubectl(cluster, &token, ""));
     let kubeconfig = cluster.kubeconfig(pod, token.trim(), server);
