@@ -45,5 +45,5 @@ fn says_not_leading(link: &(dyn StdError + 'static)) -> bool {
     // What an `io::Error` carries is not its source, only the source of what it carries is.
     let carried = as_type::<io::Error>(link).and_then(io::Error::get_ref);
     as_type::<NotLeading>(link).is_some()
-        || carried.is_some_and(|carried| carried.is::<NotLeading>())
+        || carried.is_some_and(<dyn StdError + Send + Sync>::is::<NotLeading>)
 }

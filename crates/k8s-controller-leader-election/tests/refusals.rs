@@ -154,9 +154,11 @@ async fn forbidden_names_the_rule_that_is_missing() {
         let server = server();
         let wire = Wire::to(&server);
         let refused = method.clone();
-        wire.judge(move |sent| match sent.method == refused {
-            true => refusal(403, "Forbidden"),
-            false => Fate::Pass,
+        wire.judge(move |sent| {
+            if sent.method == refused {
+                return refusal(403, "Forbidden");
+            }
+            Fate::Pass
         });
         if method == Method::PUT {
             common::put(&server, json!(null)).await;

@@ -79,9 +79,11 @@ impl Link {
     fn trip(&self) -> Trip {
         let weather = *self.0.weather.lock().unwrap();
         let mut rng = self.0.rng.lock().unwrap();
-        let mut way = |slow| match slow {
-            true => rng.random_range(Duration::ZERO..LONGEST),
-            false => Duration::from_millis(rng.random_range(0..30_u64).saturating_sub(15)),
+        let mut way = |slow| {
+            if slow {
+                return rng.random_range(Duration::ZERO..LONGEST);
+            }
+            Duration::from_millis(rng.random_range(0..30_u64).saturating_sub(15))
         };
         let (there, back) = (way(weather.slow_there), way(weather.slow_back));
         let lost = rng.random_range(0..10) < weather.lost;

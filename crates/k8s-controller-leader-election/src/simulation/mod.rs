@@ -6,9 +6,11 @@
 //! client; leaders write through [`FenceService`](crate::FenceService).
 #![allow(clippy::unwrap_used)]
 
+mod candidate;
 mod link;
 mod memory;
 mod process;
+mod run;
 mod tests;
 mod world;
 

@@ -7,10 +7,12 @@ use std::thread;
 use futures::future::{BoxFuture, FutureExt as _};
 use k8s_embedded_apiserver::EmbeddedApiServer;
 use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::DeleteParams;
 use kube::{Api, Client};
 
 use super::memory::{Hand, MemoryLeases};
-use super::world::{Findings, simulate};
+use super::run::simulate;
+use super::world::Findings;
 use crate::leases::{KubeLeases, Leases};
 
 fn run(seed: u64, wrong: bool) -> Findings {
@@ -54,7 +56,12 @@ impl Leases for Served {
 impl Hand for Served {
     fn delete(&self) -> BoxFuture<'static, kube::Result<()>> {
         let api = self.1.clone();
-        async move { api.delete("simulated", &Default::default()).await.map(drop) }.boxed()
+        async move {
+            api.delete("simulated", &DeleteParams::default())
+                .await
+                .map(drop)
+        }
+        .boxed()
     }
 }
 

@@ -11,7 +11,7 @@ use http_body_util::BodyExt as _;
 use k8s_controller_leader_election::LeaderElection;
 use k8s_embedded_apiserver::EmbeddedApiServer;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::client::Body;
 use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
@@ -157,7 +157,7 @@ pub(crate) async fn put(server: &Client, spec: Value) {
     });
     let lease: Lease = serde_json::from_value(lease).unwrap();
     let created = leases(server)
-        .create(&Default::default(), &lease)
+        .create(&PostParams::default(), &lease)
         .await
         .unwrap();
     assert_eq!(created.name_any(), NAME);
