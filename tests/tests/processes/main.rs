@@ -28,7 +28,7 @@ use support::given::{self, Given};
 use tokio::runtime::Builder;
 
 /// After this much time a scenario counts as hanging.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(300);
 
 type Scenario = fn(Cluster) -> LocalBoxFuture<'static, ()>;
 
