@@ -1,6 +1,7 @@
 //! The paths.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -9,14 +10,17 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus::Registry;
+use tokio::sync::Semaphore;
 use tracing::error;
 
-use crate::accept;
+use crate::accept::{self, Format};
 use crate::health::Checks;
-use crate::metrics;
+use crate::metrics::{self, EncodeError};
 
 const PLAIN: (HeaderName, &str) = (CONTENT_TYPE, "text/plain; charset=utf-8");
 const NO_SNIFF: (HeaderName, &str) = (X_CONTENT_TYPE_OPTIONS, "nosniff");
+/// Two Prometheus servers are usual. More would each hold the whole text in memory.
+const MAX_SCRAPES: usize = 2;
 /// What kube-apiserver says of its health.
 const NO_CACHE: (HeaderName, &str) = (CACHE_CONTROL, "no-cache, private");
 
@@ -29,7 +33,7 @@ pub(crate) fn router(registry: Option<Registry>, liveness: Checks, readiness: Ch
         router = router.merge(
             Router::new()
                 .route("/metrics", get(scrape))
-                .with_state(registry),
+                .with_state(Scrapes::new(registry)),
         );
     }
     router
@@ -97,13 +101,43 @@ fn health(status: StatusCode, text: String) -> Response {
     (status, [PLAIN, NO_SNIFF, NO_CACHE], text).into_response()
 }
 
-async fn scrape(State(registry): State<Registry>, headers: HeaderMap) -> Response {
+/// The registry, and who may read it now.
+#[derive(Clone)]
+struct Scrapes {
+    registry: Registry,
+    free: Arc<Semaphore>,
+}
+
+impl Scrapes {
+    fn new(registry: Registry) -> Self {
+        let free = Arc::new(Semaphore::new(MAX_SCRAPES));
+        Self { registry, free }
+    }
+
+    /// Gathering many series takes long and collectors may wait, so neither is done on the threads of the runtime,
+    /// where it would hold up probes, the renewal of a lease and controllers.
+    async fn encode(&self, format: Format) -> Result<String, EncodeError> {
+        // The semaphore is never closed.
+        let permit = self.free.clone().acquire_owned().await.ok();
+        let registry = self.registry.clone();
+        let encoding = tokio::task::spawn_blocking(move || {
+            // Kept here, for nothing ends this when the client is gone.
+            let _permit = permit;
+            metrics::encode(&registry, format)
+        });
+        encoding
+            .await
+            .unwrap_or_else(|error| Err(EncodeError::NotRun(error)))
+    }
+}
+
+async fn scrape(State(scrapes): State<Scrapes>, headers: HeaderMap) -> Response {
     let asked = headers
         .get_all(ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok());
     let format = accept::negotiate(asked);
-    match metrics::encode(&registry, format) {
+    match scrapes.encode(format).await {
         Ok(text) => {
             let headers = [
                 (CONTENT_TYPE, format.content_type()),

@@ -1,5 +1,6 @@
 //! Accepting connections, and ending them.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::io;
@@ -9,15 +10,16 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpListener;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use crate::Error;
 use crate::connection::{END_TIMEOUT, Transport};
 
-/// Kubelets and a few Prometheus servers need a handful. When there are as many, others wait in the system's queue.
+/// Kubelets and a few Prometheus servers need a handful. When there are as many, the oldest makes room for a new one:
+/// were the new one to wait, whoever held them all would make a kubelet's probe time out, and the operator restart.
 const MAX_CONNECTIONS: usize = 128;
 
 /// Until accepting is tried again, after the system had no file descriptor or no memory for a connection.
@@ -56,9 +58,10 @@ impl BoundAdminServer {
 
     /// Answers until `stop` is ready; then ends what is being answered, for five seconds at most, and returns.
     ///
-    /// No request can end it or hold up another: at most 128 connections are served at once, each for five minutes at
-    /// most, and a connection that sends no request for ten seconds is closed. No task outlives the returned future,
-    /// also when that is dropped.
+    /// No request can end it or hold up another: at most 128 connections are served at once, of which the oldest is cut
+    /// off when another comes; each is served for five minutes at most, and closed if it sends no request for ten
+    /// seconds. Metrics are gathered on a thread for work that blocks, for two requests at once, while others wait. No
+    /// connection outlives the returned future, also when that is dropped; a collector that runs then, ends by itself.
     ///
     /// # Errors
     ///
@@ -114,13 +117,16 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let mut failing = false;
+    // From the oldest to the newest.
+    let mut open: VecDeque<AbortHandle> = VecDeque::with_capacity(MAX_CONNECTIONS);
     loop {
         let accepted = tokio::select! {
             Some(ended) = connections.join_next() => {
                 report(ended);
+                open.retain(|connection| !connection.is_finished());
                 continue;
             }
-            accepted = listener.accept(), if connections.len() < MAX_CONNECTIONS => accepted,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, _)) => {
@@ -128,7 +134,13 @@ where
                     failing = false;
                     info!("connections are accepted again");
                 }
-                connections.spawn(serve(stream));
+                if open.len() >= MAX_CONNECTIONS
+                    && let Some(oldest) = open.pop_front()
+                {
+                    debug!("the oldest connection is cut off for a new one");
+                    oldest.abort();
+                }
+                open.push_back(connections.spawn(serve(stream)));
             }
             // It does not listen (any more).
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => return error,

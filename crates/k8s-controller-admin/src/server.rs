@@ -44,7 +44,8 @@ impl AdminServer {
 
     /// Serves the metrics of `registry` at `/metrics`; said again, it replaces the registry.
     ///
-    /// Without a registry there is no `/metrics`. Metrics may be registered at any time, also while the server runs.
+    /// Without a registry there is no `/metrics`. Metrics may be registered at any time, also while the server runs. A
+    /// collector is asked on a thread for work that blocks ([`tokio::task::spawn_blocking`]), for two requests at once.
     #[must_use]
     pub fn with_registry(mut self, registry: Registry) -> Self {
         self.registry = Some(registry);
@@ -108,7 +109,7 @@ impl AdminServer {
 
     /// The paths as a [`Router`], to merge into another server or to call without a socket.
     ///
-    /// It has no fallback, so it merges with one that has. Names of checks are not looked at, as they are by
+    /// It works within a tokio runtime. It has no fallback, so it merges with one that has. Names of checks are not looked at, as they are by
     /// [`bind`](Self::bind): of two with the same name, a single check's path answers for the first.
     ///
     /// ```

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::HashMap;
 use std::error::Error as _;
 use std::io;
 use std::net::SocketAddr;
@@ -12,6 +13,9 @@ use std::time::Duration;
 
 use common::{CLOSE, KEEP, Running, ask, exchange, local, pass_time, soon};
 use k8s_controller_admin::{AdminServer, Error};
+use prometheus::Registry;
+use prometheus::core::{Collector, Desc};
+use prometheus::proto::MetricFamily;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -142,7 +146,7 @@ async fn a_busy_connection_is_closed_after_a_while() {
 }
 
 #[tokio::test]
-async fn more_connections_than_are_served_wait() {
+async fn whoever_holds_all_connections_holds_up_no_probe() {
     let server = Running::new(local().bind().await.unwrap());
     let mut held = Vec::new();
     for _ in 0..128 {
@@ -150,13 +154,74 @@ async fn more_connections_than_are_served_wait() {
         ask(&mut stream, KEEP, "ok").await;
         held.push(stream);
     }
-    let mut waiting = connect(server.address).await;
-    waiting.write_all(CLOSE.as_bytes()).await.unwrap();
-    // A place is free as soon as one of them ends.
-    held.pop();
-    let answer = exchange(&mut waiting, "").await;
+    // The clock of the kubelet, whose probes have a second.
+    let probe = async { exchange(&mut connect(server.address).await, CLOSE).await };
+    let answer = tokio::time::timeout(Duration::from_secs(5), probe).await;
+    let answer = answer.expect("the probe waits for the others");
     assert!(answer.ends_with("ok"), "{answer}");
+    // The oldest made room, and no other.
+    assert_eq!(soon(held[0].read(&mut [0; 8])).await.unwrap_or(0), 0);
+    for stream in &mut held[1..] {
+        ask(stream, KEEP, "ok").await;
+    }
     server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn slow_collectors_hold_up_no_probe() {
+    let (asked, was_asked) = mpsc::channel();
+    let (go_on, wait) = mpsc::channel::<()>();
+    let registry = Registry::new();
+    let slow = Slow {
+        desc: Desc::new("slow".into(), "slow".into(), vec![], HashMap::new()).unwrap(),
+        asked,
+        wait: Mutex::new(wait),
+    };
+    registry.register(Box::new(slow)).unwrap();
+    let server = Running::new(local().with_registry(registry).bind().await.unwrap());
+    let mut scrapes = Vec::new();
+    for _ in 0..20 {
+        let mut stream = connect(server.address).await;
+        let request = CLOSE.replace("/livez", "/metrics");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        scrapes.push(stream);
+    }
+    tokio::task::spawn_blocking(move || was_asked.recv().unwrap())
+        .await
+        .unwrap();
+    let answer = exchange(&mut connect(server.address).await, CLOSE).await;
+    assert!(answer.ends_with("ok"), "{answer}");
+    drop(go_on);
+    for mut stream in scrapes {
+        let answer = exchange(&mut stream, "").await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    }
+    server.stop().await.unwrap();
+}
+
+/// Waits when it is asked, until the other end of its channel is gone.
+struct Slow {
+    desc: Desc,
+    asked: mpsc::Sender<()>,
+    wait: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Collector for Slow {
+    fn desc(&self) -> Vec<&Desc> {
+        vec![&self.desc]
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let _ = self.asked.send(());
+        // Where it runs on the thread that would end the wait, the test should fail rather than hang.
+        let waited = self
+            .wait
+            .lock()
+            .unwrap()
+            .recv_timeout(Duration::from_secs(5));
+        assert_eq!(waited, Err(mpsc::RecvTimeoutError::Disconnected));
+        Vec::new()
+    }
 }
 
 #[tokio::test]

@@ -25,6 +25,8 @@ pub(crate) enum EncodeError {
     Untyped(String),
     #[error("a collector panicked: {0}")]
     Panicked(String),
+    #[error("the runtime is shutting down")]
+    NotRun(#[source] tokio::task::JoinError),
 }
 
 /// All metrics or an error: a scrape that lacks some of them without a word would look like a restart.
