@@ -116,6 +116,9 @@
 //! Objects and their namespaces are never in a label. A series that began stays, also of a
 //! controller that has ended.
 //!
+//! Give each controller a name of its own: two of one name share their series, where
+//! `workqueue_depth` is that of the one that was heard of last.
+//!
 //! # Dashboard
 //!
 //! `dashboards/k8s-controller.json`, in the repository of this crate, shows all of them in Grafana.
