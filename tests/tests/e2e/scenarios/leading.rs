@@ -41,9 +41,9 @@ fn lead(cluster: &Cluster, election: &LeaderElection) -> Running {
 async fn until_leading(cluster: &Cluster, election: &LeaderElection) -> Duration {
     let start = Instant::now();
     cluster
-        .eventually("a leader", async || match election.is_leading() {
-            true => Ok(()),
-            false => Err(format!("{election:?}")),
+        .eventually("a leader", async || {
+            let leads = election.is_leading().then_some(());
+            leads.ok_or_else(|| format!("{election:?}"))
         })
         .await;
     start.elapsed()
