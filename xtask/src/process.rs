@@ -1,7 +1,7 @@
 //! Processes that end with this program, however it ends.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
     io::Write,
     os::unix::process::CommandExt,
@@ -133,6 +133,9 @@ impl Guarded {
         if let Some(folder) = &spec.folder {
             shell.current_dir(folder);
         }
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_cargo_run(name)) {
+            shell.env_remove(name);
+        }
         for (name, value) in &spec.env {
             match value {
                 Some(value) => shell.env(name, value),
@@ -209,6 +212,15 @@ impl Drop for Guarded {
             thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+/// Whether Cargo has set a variable for this program.
+///
+/// A Cargo that this program starts must not see them: build scripts of some crates (ring's) run
+/// again when they change, so that it would build those anew after each call from elsewhere.
+fn is_of_cargo_run(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 /// Runs a command to its end; it shares this program's output.
@@ -314,6 +326,14 @@ mod tests {
         let guarded = Guarded::spawn(&Spec::new(["sh", "-c", "exit 7"])).unwrap();
         let status = guarded.wait(&Signals::default()).unwrap();
         assert_eq!(status.code(), Some(7));
+    }
+
+    #[test]
+    fn what_cargo_sets_for_this_program_is_not_handed_on() {
+        assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
+        let script = r#"[ -z "$CARGO_PKG_NAME$CARGO_MANIFEST_DIR" ]"#;
+        let guarded = Guarded::spawn(&Spec::new(["sh", "-c", script])).unwrap();
+        assert!(guarded.wait(&Signals::default()).unwrap().success());
     }
 
     #[test]
