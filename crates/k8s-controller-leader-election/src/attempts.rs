@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use crate::candidate::{Bid, Candidate, Released, Renewed, Taken};
+use crate::candidate::{Bid, Candidate, Claim, Released, Renewed, Taken};
 use crate::failure::Failure;
 use crate::{Fence, LeaderElection};
 
@@ -54,10 +54,10 @@ impl LeaderElection {
     }
 
     /// Releases the lease; no fence may be open.
-    pub(crate) async fn give_up(&self, candidate: &mut Candidate) {
+    pub(crate) async fn give_up(&self, candidate: &mut Candidate, claim: Claim) {
         let until = self.environment.now() + self.timings.request_timeout();
         loop {
-            match candidate.release(&self.bid(Some(until))).await {
+            match candidate.release(&self.bid(Some(until)), claim).await {
                 Ok(Released::Released) => {
                     info!(lease = %self.lease, identity = %self.identity, "lease released");
                     return;

@@ -55,6 +55,15 @@ pub(crate) enum Renewed {
     Lost { holder: String },
 }
 
+/// What is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// What this candidate wrote, or may have.
+    Written,
+    /// Whatever is held under its identity.
+    Identity,
+}
+
 /// What came of a release.
 pub(crate) enum Released {
     Released,
@@ -130,7 +139,14 @@ impl Candidate {
     }
 
     /// Leaves the lease to others, if this candidate holds it.
-    pub(crate) async fn release(&mut self, bid: &Bid<'_>) -> Result<Released, Failure> {
+    pub(crate) async fn release(
+        &mut self,
+        bid: &Bid<'_>,
+        claim: Claim,
+    ) -> Result<Released, Failure> {
+        if claim == Claim::Written && self.written.is_empty() {
+            return Ok(Released::NotHeld);
+        }
         let mut lease = match self.current.take() {
             Some(lease) => lease,
             None => match bid.get().await? {
@@ -138,11 +154,18 @@ impl Candidate {
                 None => return Ok(Released::NotHeld),
             },
         };
-        if !Record::of(&lease).is_held_by(bid.identity) {
+        let record = Record::of(&lease);
+        let is_held = match claim {
+            Claim::Written => self.wrote(&record, bid.identity),
+            Claim::Identity => record.is_held_by(bid.identity),
+        };
+        if !is_held {
             return Ok(Released::NotHeld);
         }
         write_release(&mut lease, &bid.environment.stamp());
         bid.send(Verb::Update, bid.leases.replace(lease)).await?;
+        // As after a good write: none of them can succeed any more.
+        self.written.clear();
         Ok(Released::Released)
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 
+use crate::candidate::Claim;
 use crate::environment::Environment;
 use crate::leases::{KubeLeases, Leases};
 use crate::shared::Shared;
@@ -218,7 +219,7 @@ impl LeaderElection {
     /// When the future that this returns is dropped, `future` is dropped, nothing more is renewed,
     /// and nothing more passes the fence; but the lease is **not** released, since that takes a
     /// request that somebody has to await. Others then wait for its expiry. Call
-    /// [`release`](Self::release) to spare them that.
+    /// [`withdraw`](Self::withdraw) to spare them that.
     ///
     /// # Panics
     ///
@@ -247,7 +248,25 @@ impl LeaderElection {
         output
     }
 
-    /// Leaves the lease to others, if it is held under the identity of this candidate.
+    /// Leaves the lease to others, if an attempt of this candidate took it whose future was
+    /// dropped.
+    ///
+    /// Nothing happens while a clone waits for the lease or leads, or if another process took it,
+    /// also under the same identity. A failure is logged; it is tried again for half of the renew
+    /// deadline, and then left to expire.
+    ///
+    /// # Panics
+    ///
+    /// If the [timings](Timings) are not consistent.
+    pub async fn withdraw(&self) {
+        require(self.timings.check());
+        if let Ok(_order) = self.shared.turn.try_lock() {
+            self.leave(Claim::Written).await;
+        }
+    }
+
+    /// Leaves the lease to others, if it is held under the identity of this candidate, by
+    /// whichever process: see [`withdraw`](Self::withdraw) for what is certainly one's own.
     ///
     /// A clone whose work runs under the lease loses it first: its fence is closed, its work
     /// dropped, and it returns `None`. A failure is logged; it is tried again for half of the
@@ -258,11 +277,15 @@ impl LeaderElection {
     /// If the [timings](Timings) are not consistent.
     pub async fn release(&self) {
         require(self.timings.check());
+        self.leave(Claim::Identity).await;
+    }
+
+    pub(crate) async fn leave(&self, claim: Claim) {
         self.shared.close_fence();
         let mut candidate = self.shared.candidate.lock().await;
         // Again: the attempt that this waited for may have taken the lease.
         self.shared.close_fence();
-        self.give_up(&mut candidate).await;
+        self.give_up(&mut candidate, claim).await;
     }
 
     /// Whether the lease is certainly held right now, by this or a clone.

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use tokio::task::{JoinError, JoinHandle};
 use tracing::{debug, error, warn};
 
-use crate::candidate::Renewed;
+use crate::candidate::{Claim, Renewed};
 use crate::{Fence, LeaderElection};
 
 /// A tenure. When it is dropped, nothing more is renewed or written.
@@ -69,9 +69,9 @@ impl<'a> Tenure<'a> {
             Some(Ok(End::Taken { holder })) => warn!(lease, holder, "lease lost to another holder"),
             Some(Err(error)) => {
                 error!(lease, %error, "lease given up: renewing it ended unexpectedly");
-                self.election.release().await;
+                self.election.leave(Claim::Written).await;
             }
-            Some(Ok(End::Closed)) | None => self.election.release().await,
+            Some(Ok(End::Closed)) | None => self.election.leave(Claim::Written).await,
         }
     }
 

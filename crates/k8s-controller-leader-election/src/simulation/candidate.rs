@@ -19,12 +19,19 @@ use crate::environment::Environment;
 use crate::leases::Leases;
 use crate::{Fence, LeaderElection, Timings};
 
-/// A lease that is twice as long as the deadline, for clocks of which one is twice as fast.
-const TIMINGS: Timings = Timings {
-    lease_duration: Duration::from_secs(4),
-    renew_deadline: Duration::from_secs(2),
-    retry_period: Duration::from_millis(400),
-};
+/// The longest lease of a candidate.
+pub(super) const LONGEST_LEASE: Duration = Duration::from_secs(6);
+
+/// A lease that is twice as long as the deadline, for clocks of which one is twice as fast. Its
+/// length differs between candidates, as while their manifest is changed.
+fn timings(rng: &mut StdRng) -> Timings {
+    let lease_duration = Duration::from_secs(rng.random_range(4..=LONGEST_LEASE.as_secs()));
+    Timings {
+        lease_duration,
+        renew_deadline: lease_duration / 2,
+        retry_period: Duration::from_millis(400),
+    }
+}
 
 /// A running candidate.
 pub(super) struct Candidate {
@@ -52,7 +59,14 @@ impl Candidate {
         let process = Arc::new(Process::new(rate, wrong));
         let link = Link::new(server, rng.random());
         let wall = Arc::new(Mutex::new(offset(rng)));
-        let election = election(&identity, &link, &process, &wall, rng.random());
+        let election = election(
+            &identity,
+            &link,
+            &process,
+            &wall,
+            rng.random(),
+            timings(rng),
+        );
         let work = serve(
             election.clone(),
             world.clone(),
@@ -80,10 +94,11 @@ fn election(
     process: &Arc<Process>,
     wall: &Arc<Mutex<SignedDuration>>,
     seed: u64,
+    timings: Timings,
 ) -> LeaderElection {
     let leases = Arc::new(link.clone());
     let mut election = LeaderElection::over(leases, "default", "simulated", identity)
-        .with_timings(TIMINGS)
+        .with_timings(timings)
         .unwrap();
     let mut environment = Environment::system();
     environment.set_process(process.clone());

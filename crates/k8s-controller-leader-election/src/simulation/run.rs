@@ -7,17 +7,20 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 
-use super::candidate::{Candidate, offset};
+use super::candidate::{Candidate, LONGEST_LEASE, offset};
 use super::link::{LONGEST, Link, Weather};
 use super::memory::Hand;
 use super::world::{Findings, World};
 
 /// How long somebody may take to lead once all is well: the lease and two retries by the slowest
 /// clock, and the way of the requests.
-const RECOVERY: Duration = Duration::from_secs(5);
+const RECOVERY: Duration = LONGEST_LEASE.saturating_add(Duration::from_secs(1));
 
 /// The longest time that a process stands still.
 const LONGEST_STOP: Duration = Duration::from_secs(5);
+
+/// The most processes at a time.
+const MOST: usize = 5;
 
 /// Runs one simulation.
 pub(super) async fn simulate(server: Arc<dyn Hand>, seed: u64, wrong: bool) -> Findings {
@@ -51,6 +54,15 @@ pub(super) async fn simulate(server: Arc<dyn Hand>, seed: u64, wrong: bool) -> F
             3..5 => candidate.link.set(weather(rng)),
             5 | 6 => drop(tokio::spawn(storm(candidate.link.clone(), rng.random()))),
             7 => *candidate.wall.lock().unwrap() = offset(rng),
+            8 if restarts && candidates.len() < MOST && rng.random_bool(0.3) => {
+                // A namesake takes its place, but it goes on.
+                candidate
+                    .process
+                    .stop(rng.random_range(Duration::ZERO..LONGEST_STOP));
+                let namesake = candidate.identity.clone();
+                let namesake = Candidate::start(&world, server.clone(), namesake, wrong, rng);
+                candidates.push(namesake);
+            }
             8 if restarts => {
                 candidate.process.kill();
                 let again = if rng.random_bool(0.5) {
