@@ -180,7 +180,7 @@ impl Leader {
             return Tenure::Lost;
         }
         // The attempt that was being made may have taken the lease.
-        if timeout(RELEASE_LIMIT, election.release()).await.is_err() {
+        if timeout(RELEASE_LIMIT, election.withdraw()).await.is_err() {
             tracing::warn!("the lease could not be looked at, and expires if it was taken");
         }
         Tenure::Over(Ended::default())

@@ -8,6 +8,7 @@ mod health;
 mod leading;
 mod log;
 mod network;
+mod sharing;
 #[cfg(unix)]
 mod signals;
 mod stopping;
