@@ -34,50 +34,51 @@ pub(crate) struct Ended {
 pub(crate) struct Crew {
     tasks: JoinSet<Outcome>,
     running: HashMap<task::Id, Id>,
+    /// What is known by now. It outlives a term that the loss of the lease cuts short.
+    pub(crate) ended: Ended,
 }
 
 impl Crew {
-    /// Runs until somebody asks for the stop or somebody ends, then stops all.
+    /// Runs until somebody asks for the stop or somebody ends, then stops all. How that went is
+    /// in [`ended`](Self::ended).
     pub(crate) async fn run(
         &mut self,
         units: Vec<Unit>,
         stop: CancellationToken,
         deadline: Duration,
         health: &ManagerHealth,
-    ) -> Ended {
+    ) {
         for unit in units {
             let id = unit.id();
             let handle = self.tasks.spawn(unit.run.in_current_span());
             self.running.insert(handle.id(), id);
         }
-        let crew = AbortOnDrop(self);
-        let mut ended = Ended::default();
+        let guard = Guard { crew: self, health };
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
-            Some((id, outcome)) = crew.0.next() => {
+            Some((id, outcome)) = guard.crew.next() => {
                 if id.is_controller {
                     health.ended(&id.name);
                 }
                 let error = early(id, outcome);
                 tracing::error!(error = %k8s_controller_error::display_chain(&error), why = "failed", "stopping");
-                ended.error = Some(error);
+                guard.crew.ended.error = Some(error);
                 health.stopping();
                 stop.cancel();
             }
         }
-        crew.0.stop(deadline, &mut ended).await;
-        ended
+        guard.crew.stop(deadline).await;
     }
 
     /// Waits for the end of those that were asked to stop.
-    async fn stop(&mut self, deadline: Duration, ended: &mut Ended) {
+    async fn stop(&mut self, deadline: Duration) {
         let mut abort = std::pin::pin!(sleep(deadline.saturating_add(ABORT_AFTER)));
         loop {
             tokio::select! {
                 biased;
                 next = self.next() => match next {
-                    Some((id, outcome)) => late(id, outcome, ended),
+                    Some((id, outcome)) => late(id, outcome, &mut self.ended),
                     None => return,
                 },
                 () = &mut abort => break,
@@ -89,7 +90,7 @@ impl Crew {
                 ?deadline,
                 "did not end in time and was dropped"
             );
-            ended.abandoned.push(id.abandoned());
+            self.ended.abandoned.push(id.abandoned());
         }
     }
 
@@ -120,12 +121,17 @@ impl Crew {
     }
 }
 
-/// Aborts what is running when the lease is lost, which drops whoever works under it.
-struct AbortOnDrop<'a>(&'a mut Crew);
+/// Dropped with the work under the lease when that is lost: then what is running is aborted, and
+/// whether it is alive is nobody's question anymore.
+struct Guard<'a> {
+    crew: &'a mut Crew,
+    health: &'a ManagerHealth,
+}
 
-impl Drop for AbortOnDrop<'_> {
+impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        self.0.tasks.abort_all();
+        self.crew.tasks.abort_all();
+        self.health.follow();
     }
 }
 

@@ -114,8 +114,9 @@ impl Leader {
     /// controllers have ended and the lease is released.
     pub(crate) async fn run(&mut self) -> Ended {
         let Some(election) = self.election.clone() else {
-            let client = self.client.clone();
-            return self.term(client, &mut Crew::default()).await;
+            let (client, mut crew) = (self.client.clone(), Crew::default());
+            self.term(client, &mut crew).await;
+            return crew.ended;
         };
         loop {
             if let Tenure::Over(ended) = self.tenure(&election).await {
@@ -135,13 +136,13 @@ impl Leader {
     /// Waits for the lease and leads while it is held.
     async fn tenure(&mut self, election: &LeaderElection) -> Tenure {
         let mut crew = Crew::default();
-        let mut ended = None;
+        let mut finished = false;
         let leading = AtomicBool::new(false);
         let over = CancellationToken::new();
         let halt = self.halt.clone();
         {
             let (this, crew) = (&mut *self, &mut crew);
-            let (ended, leading) = (&mut ended, &leading);
+            let (finished, leading) = (&mut finished, &leading);
             let over_when_dropped = over.clone().drop_guard();
             let lead = election.with_fenced_lease(move |fence| {
                 leading.store(true, Ordering::Relaxed);
@@ -149,7 +150,8 @@ impl Leader {
                     // Dropped when the work is done, and also when the lease is lost before.
                     let _over = over_when_dropped;
                     let client = fence.client(&this.client);
-                    *ended = Some(this.term(client, crew).await);
+                    this.term(client, crew).await;
+                    *finished = true;
                 }
             });
             let asked_while_waiting = async {
@@ -171,13 +173,20 @@ impl Leader {
                 _ = lead => {}
             }
         }
-        if let Some(ended) = ended {
-            return Tenure::Over(ended);
+        if finished {
+            return Tenure::Over(crew.ended);
         }
         if leading.into_inner() {
-            crew.abort().await;
-            self.health.follow();
-            return Tenure::Lost;
+            let dropped = crew.abort().await;
+            let mut ended = crew.ended;
+            if ended.error.is_none() {
+                return Tenure::Lost;
+            }
+            // It was stopping because something had failed, which is why it ends.
+            ended
+                .abandoned
+                .extend(dropped.into_iter().map(Id::abandoned));
+            return Tenure::Over(ended);
         }
         // The attempt that was being made may have taken the lease.
         if timeout(RELEASE_LIMIT, election.withdraw()).await.is_err() {
@@ -187,7 +196,7 @@ impl Leader {
     }
 
     /// Runs controllers and tasks, with this client.
-    async fn term(&mut self, client: Client, crew: &mut Crew) -> Ended {
+    async fn term(&mut self, client: Client, crew: &mut Crew) {
         let made = match self.first.take() {
             Some(first) => {
                 if let Some(gate) = first.gate {
@@ -201,17 +210,14 @@ impl Leader {
             Ok(made) => made,
             Err(error) => {
                 self.health.stopping();
-                let abandoned = Vec::new();
-                let error = Some(error);
-                return Ended { abandoned, error };
+                crew.ended.error = Some(error);
+                return;
             }
         };
         tracing::info!(controllers = ?self.controllers(), tasks = self.tasks(), "leading");
         self.health.lead(healths(&units));
         let deadline = self.stop_deadline;
-        let ended = crew.run(units, stop, deadline, &self.health).await;
-        self.health.follow();
-        ended
+        crew.run(units, stop, deadline, &self.health).await;
     }
 
     /// Makes the controllers and tasks of another term.

@@ -67,6 +67,11 @@
 //! - Probes: the checks are added to the admin server (`Manager::with_admin`), or are asked of
 //!   [`Manager::health`].
 //!
+//! An API server that is away ends nothing: a manager that is started without one waits for the
+//! lease, and for the first lists, for as long as it takes, says so in the log, and works as soon
+//! as it is back. A program that would rather fail at its start sends a request of its own first,
+//! such as `client.apiserver_version()`.
+//!
 //! Controllers and tasks are tasks of the tokio runtime that polls the manager, of either
 //! flavor. Several managers can run in one process. When [`Manager::run`] has returned an error,
 //! let `main` return it: an exit code other than 0 is what makes Kubernetes start the container

@@ -187,11 +187,12 @@ impl Manager {
     /// Runs until SIGTERM or SIGINT (elsewhere than on Unix: Ctrl-C) asks it to stop, and stops
     /// as [`run_until`](Self::run_until) does.
     ///
-    /// The second signal ends the process at once with status 128 + its number, also while every
+    /// A second signal ends the process at once with status 128 + its number, also while every
     /// thread is blocked, and also when this has returned since: what blocks a thread can keep a
-    /// tokio runtime from ending. As with all use of [`tokio::signal`], the signals do not end
-    /// the process by themselves anymore once this has been called, even after it returned an
-    /// error.
+    /// tokio runtime from ending. One within half a second of the first is taken for the same
+    /// request, since shells and wrappers tend to pass a signal on to who has it already. When
+    /// this returns without any signal, it no longer listens; but as the handlers stay, a signal
+    /// then does nothing unless the program listens itself.
     ///
     /// # Errors
     ///
@@ -199,8 +200,7 @@ impl Manager {
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime with its IO and time drivers enabled, as that of
-    /// `#[tokio::main]` is; and as [`run_until`](Self::run_until).
+    /// As [`run_until`](Self::run_until).
     pub async fn run(self) -> Result<(), Error> {
         let mut signals = Signals::listen().map_err(Error::Signals)?;
         tokio::select! {
@@ -229,7 +229,8 @@ impl Manager {
     ///
     /// # Panics
     ///
-    /// If a closure that makes a controller or task does so at the start.
+    /// Outside of a tokio runtime with its time driver enabled, as that of `#[tokio::main]` is;
+    /// and if a closure that makes a controller or task does so at the start.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<Stopped, Error> {
         self.run_until_why(stop.map(|()| "asked to")).await
     }
@@ -268,19 +269,18 @@ impl Manager {
 
         let (mut ended, asked) = drive(&mut leader, &mut serving, &self.health, stop).await;
         serving.stop().await;
-        let took = asked.map(|asked| asked.elapsed());
-        tracing::info!(
-            stop_seconds = took.map(|took| took.as_secs_f64()),
-            up_seconds = started.elapsed().as_secs_f64(),
-            abandoned = ended.abandoned.len(),
-            "manager stopped"
-        );
-        match ended.error.take() {
-            Some(error) => Err(error),
-            None => Ok(Stopped {
-                abandoned: ended.abandoned,
-            }),
+        let stop_seconds = asked.map(|asked| asked.elapsed().as_secs_f64());
+        let up_seconds = started.elapsed().as_secs_f64();
+        let abandoned = ended.abandoned.len();
+        if let Some(error) = ended.error.take() {
+            let shown = display_chain(&error);
+            tracing::error!(error = %shown, stop_seconds, up_seconds, abandoned, "manager failed");
+            return Err(error);
         }
+        tracing::info!(stop_seconds, up_seconds, abandoned, "manager stopped");
+        Ok(Stopped {
+            abandoned: ended.abandoned,
+        })
     }
 }
 

@@ -54,6 +54,8 @@ async fn a_life_in_lines() {
     network.mend();
     sleep(30 * SECOND).await;
     run.stop().await.0.unwrap();
+    let failing = Manager::new(network.client()).with_task("t", |_, _| async { Ok(()) });
+    Run::start(failing).end().await.unwrap_err();
 
     let captured = CAPTURED.with_borrow(Clone::clone);
     let text = String::from_utf8(captured).unwrap();
@@ -76,10 +78,16 @@ async fn a_life_in_lines() {
         ],
         "{text}"
     );
-    assert_eq!(lines.len(), 6, "{text}");
     assert!(
         lines[5].starts_with("INFO manager stopped stop_seconds=1.0"),
         "{text}"
     );
     assert!(lines[5].ends_with(" abandoned=1"), "{text}");
+    let failed = "error=task \"t\" ended although it was not asked to stop";
+    assert_eq!(lines.len(), 10, "{text}");
+    assert_eq!(lines[8], format!("ERROR stopping {failed} why=\"failed\""));
+    assert!(
+        lines[9].starts_with(&format!("ERROR manager failed {failed} ")),
+        "{text}"
+    );
 }

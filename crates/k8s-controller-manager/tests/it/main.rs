@@ -7,6 +7,7 @@ mod failing;
 mod health;
 mod leading;
 mod log;
+mod losing;
 mod network;
 mod sharing;
 #[cfg(unix)]

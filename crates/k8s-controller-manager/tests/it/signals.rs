@@ -2,11 +2,13 @@
 
 use std::env;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use k8s_controller_manager::Manager;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::support::*;
 
@@ -47,9 +49,19 @@ async fn operate(role: &str) {
             .with_leader_election(election(client(&server), "us"))
             .with_controller(probe.controller("c"))
     };
-    if role == "runs again after a failure" {
-        let failing = manager().with_task("t", |_, _| async { Err("no luck".into()) });
+    if role.ends_with("after a failure") {
+        let failing = Manager::new(client(&server));
+        let failing = failing.with_task("t", |_, _| async { Err("no luck".into()) });
         failing.run().await.unwrap_err();
+    }
+    if role == "goes on alone after a failure" {
+        let mut terminate = signal(SignalKind::terminate()).unwrap();
+        for heard in ["once", "twice"] {
+            println!("\nlistening");
+            terminate.recv().await;
+            println!("\n{heard}");
+        }
+        return;
     }
     manager().run().await.unwrap();
     println!("\nholder {:?}", holder(&server).await);
@@ -60,7 +72,7 @@ async fn operate(role: &str) {
 
 struct Operator {
     child: Child,
-    lines: BufReader<ChildStdout>,
+    lines: Receiver<String>,
 }
 
 impl Operator {
@@ -76,21 +88,21 @@ impl Operator {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        // Ends with the child.
+        thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
         Self { child, lines }
     }
 
     /// Reads on until there is a line like this.
-    fn wait_for(&mut self, wanted: &str) {
-        let mut line = String::new();
-        while line.trim() != wanted {
-            line.clear();
-            assert_ne!(
-                self.lines.read_line(&mut line).unwrap(),
-                0,
-                "no line {wanted:?}"
-            );
-        }
+    fn wait_for(&self, wanted: &str) {
+        let line = || self.lines.recv_timeout(PATIENCE);
+        while line().unwrap_or_else(|error| panic!("no line {wanted:?}: {error}")) != wanted {}
     }
 
     fn send(&self, signal: &str) {
@@ -130,10 +142,24 @@ fn the_first_stops_it_gracefully() {
         let mut operator = Operator::start(role);
         operator.wait_for("working");
         operator.send(signal);
+        // As `timeout` does.
+        operator.send("-TERM");
         operator.wait_for("worked");
         operator.wait_for("holder \"\"");
         assert_eq!(operator.end().code(), Some(0), "{role} {signal}");
     }
+}
+
+/// A program whose manager has failed has its signals back.
+#[test]
+fn they_are_left_alone_after_a_failure() {
+    let mut operator = Operator::start("goes on alone after a failure");
+    for heard in ["once", "twice"] {
+        operator.wait_for("listening");
+        operator.send("-TERM");
+        operator.wait_for(heard);
+    }
+    assert_eq!(operator.end().code(), Some(0));
 }
 
 /// Also while passes block every thread, and when the manager has ended but the process not.
@@ -151,10 +177,9 @@ fn the_second_ends_it_at_once() {
         operator.send(first);
         if role == "lingers" {
             operator.wait_for("holder \"\"");
-        } else {
-            // Two signals that wait to be delivered are one.
-            thread::sleep(Duration::from_millis(200));
         }
+        // Sooner it would be taken for the first.
+        thread::sleep(Duration::from_millis(900));
         assert!(operator.child.try_wait().unwrap().is_none(), "{role}");
         operator.send(second);
         assert_eq!(operator.end().code(), Some(code), "{role}");

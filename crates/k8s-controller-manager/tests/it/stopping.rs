@@ -12,7 +12,7 @@ use kube::api::{Api, ListParams, PostParams};
 use kube::runtime::controller::Action;
 use kube::runtime::watcher;
 use kube::{Client, ResourceExt};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::network::Network;
 use crate::support::*;
@@ -94,6 +94,7 @@ async fn the_order_of_a_stop() {
         move |client, object| {
             let (health, server) = (health.clone(), server.clone());
             async move {
+                sleep(SECOND / 2).await;
                 assert_eq!(health.ready(), Ok(()));
                 sleep(12 * SECOND).await;
                 assert_eq!(
@@ -120,7 +121,7 @@ async fn the_order_of_a_stop() {
     let asked = Instant::now();
     let (stopped, seconds) = run.stop().await;
     assert!(stopped.unwrap().abandoned.is_empty());
-    assert!((10.9..11.1).contains(&seconds), "{seconds}");
+    assert!((11.4..11.6).contains(&seconds), "{seconds}");
     assert_eq!(probe.notes.all(), ["c made", "a begins", "a ends"]);
 
     let events = Api::<Event>::all(client(&server))
@@ -134,7 +135,7 @@ async fn the_order_of_a_stop() {
     let renewals = lease
         .iter()
         .filter(|write| write.at > asked && write.at < event.at);
-    assert!(renewals.count() >= 3, "{lease:?}");
+    assert!(renewals.count() >= 2, "{lease:?}");
     assert!(lease.last().unwrap().at >= event.at);
     assert!(health.live().is_err() && health.ready().is_err());
 }
@@ -286,7 +287,8 @@ async fn it_runs_on_several_threads() {
             tokio::task::yield_now().await;
         }
     };
-    manager.run_until(worked).await.unwrap();
+    let run = manager.run_until(worked);
+    timeout(60 * SECOND, run).await.unwrap().unwrap();
     assert_eq!(holder(&server).await, "");
 }
 

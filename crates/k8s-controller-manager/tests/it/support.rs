@@ -19,7 +19,7 @@ use kube::runtime::watcher;
 use kube::{Client, ResourceExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 pub const SECOND: Duration = Duration::from_secs(1);
 pub const LEASE: &str = "operator";
@@ -120,7 +120,7 @@ pub async fn create(server: &EmbeddedApiServer, name: &str) {
 }
 
 pub fn election(client: Client, identity: &str) -> LeaderElection {
-    LeaderElection::new(client, "default", LEASE, identity)
+    LeaderElection::new(client, "default", LEASE, identity).with_seed(1)
 }
 
 /// Who holds the lease; nobody is "".
@@ -143,6 +143,9 @@ pub fn recorder(client: Client) -> Arc<EventRecorder> {
     };
     Arc::new(EventRecorder::new(client, reporter))
 }
+
+/// Longer than any test lasts, so that one that would hang fails.
+const PATIENCE: Duration = Duration::from_secs(7200);
 
 /// A manager that runs, and the way to stop it.
 pub struct Run {
@@ -169,14 +172,14 @@ impl Run {
     /// What it returns without being asked to stop.
     pub async fn end(self) -> Result<Stopped, Error> {
         let _keep = self.stop;
-        self.task.await.unwrap()
+        timeout(PATIENCE, self.task).await.unwrap().unwrap()
     }
 
     /// Asks it to stop; what it returns, and how many seconds later.
     pub async fn stop(mut self) -> (Result<Stopped, Error>, f64) {
         self.ask();
         let asked = Instant::now();
-        let result = self.task.await.unwrap();
+        let result = timeout(PATIENCE, self.task).await.unwrap().unwrap();
         (result, asked.elapsed().as_secs_f64())
     }
 }
