@@ -4,7 +4,7 @@
 //! broken on purpose, and shows what becomes of them. `website run` runs it on a cluster.
 //!
 //! To write an operator of your own, copy all but `demo/` and `samples.rs`, which are only for the
-//! show. Start with `operator.rs`, `website.rs`, `children.rs` and `error.rs`.
+//! show. Start with `operator.rs`, `website.rs`, `status.rs`, `children.rs` and `error.rs`.
 
 // A binary exports nothing; `pub` says here what it would say in a library.
 #![allow(unreachable_pub)]
@@ -24,6 +24,7 @@ mod operator;
 mod run;
 mod samples;
 mod setup;
+mod status;
 mod website;
 
 use std::io::Write;

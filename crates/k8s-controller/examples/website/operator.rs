@@ -9,16 +9,14 @@ use k8s_controller::events::{Event, EventType};
 use k8s_controller::{Context, Error, Outcome, Phase, TraceMetadata};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Patch, PatchParams};
+use kube::Client;
 use kube::runtime::controller::Action;
 use kube::runtime::finalizer;
-use kube::{Api, Client, ResourceExt};
-use serde_json::json;
 
-use crate::children;
 use crate::error::WebsiteError;
 use crate::hosts::HostRegistry;
-use crate::website::{Website, WebsitePhase, WebsiteStatus};
+use crate::website::Website;
+use crate::{children, status};
 
 /// Keeps Websites served. Holds what all passes share.
 #[derive(Debug)]
@@ -60,21 +58,12 @@ impl Context for WebsiteOperator {
         metadata.annotate("generation", site.metadata.generation.unwrap_or_default());
 
         let result = self.converge(&client, site, metadata).await;
-        let status = match &result {
-            // Somebody else was faster; the next pass starts at once and knows more.
-            Err(error) if is_conflict(error) => return result.map(|()| None),
-            Ok(()) => WebsiteStatus {
-                phase: WebsitePhase::Ready,
-                url: Some(site.url()),
-                ..WebsiteStatus::default()
-            },
-            Err(error) => WebsiteStatus {
-                phase: WebsitePhase::Failed,
-                message: Some(display_chain(error).to_string()),
-                ..WebsiteStatus::default()
-            },
-        };
-        let written = timed(metadata, "status", write_status(&client, site, status)).await;
+        // Somebody else was faster; the next pass starts at once and knows more.
+        if result.as_ref().is_err_and(|error| is_conflict(error)) {
+            return result.map(|()| None);
+        }
+        let status = status::status(site, &result);
+        let written = timed(metadata, "status", status::write(&client, site, status)).await;
         // What went wrong first is what the user has to know.
         result?;
         if written? {
@@ -212,40 +201,6 @@ fn cause(error: &Error<WebsiteError>) -> Option<&WebsiteError> {
         ) => Some(cause),
         _ => None,
     }
-}
-
-/// Writes the status if it is another. Answers whether it was.
-async fn write_status(
-    client: &Client,
-    site: &Website,
-    status: WebsiteStatus,
-) -> Result<bool, WebsiteError> {
-    let status = WebsiteStatus {
-        observed_generation: site.metadata.generation,
-        ..status
-    };
-    if site.status.as_ref() == Some(&status) {
-        return Ok(false);
-    }
-    let namespace = site
-        .namespace()
-        .ok_or(WebsiteError::Incomplete("metadata.namespace"))?;
-    let api: Api<Website> = Api::namespaced(client.clone(), &namespace);
-    // With the resourceVersion, a pass that saw an old Website cannot overwrite what a newer one
-    // has found out: it gets a conflict, and runs again. The nulls of a merge patch remove fields.
-    let patch = json!({
-        "metadata": { "resourceVersion": site.resource_version() },
-        "status": status,
-    });
-    let written = api
-        .patch_status(
-            &site.name_any(),
-            &PatchParams::default(),
-            &Patch::Merge(patch),
-        )
-        .await;
-    written.map_err(WebsiteError::when("write the status"))?;
-    Ok(true)
 }
 
 /// Runs a part of a pass under a name of its own in spans and metrics.

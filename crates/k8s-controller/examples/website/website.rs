@@ -1,5 +1,6 @@
 //! The custom resource: what a user may ask for, and what the operator answers.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, ResourceExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub const MAX_REPLICAS: i32 = 10;
 /// The longest label value that Kubernetes accepts; the name of a Website becomes one.
 const MAX_LABEL_BYTES: usize = 63;
+/// The type of the condition that says whether the page is set up.
+pub const READY: &str = "Ready";
 /// The longest host name, from RFC 1123.
 const MAX_HOST_BYTES: usize = 253;
 
@@ -26,7 +29,7 @@ const MAX_HOST_BYTES: usize = 253;
     doc = "A page that is served under a host name.",
     shortname = "web",
     printcolumn = r#"{"name":"Host","type":"string","jsonPath":".spec.host"}"#,
-    printcolumn = r#"{"name":"Phase","type":"string","jsonPath":".status.phase"}"#,
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#,
     printcolumn = r#"{"name":"Message","type":"string","jsonPath":".status.message"}"#,
     printcolumn = r#"{"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}"#
 )]
@@ -57,6 +60,15 @@ pub struct WebsiteStatus {
     pub url: Option<String>,
     /// What is wrong, if something is.
     pub message: Option<String>,
+    /// `Ready`: whether the page is set up. Its pods may still be starting.
+    // The schema of a map by `type`, as Kubernetes wants it: two conditions of one type are refused,
+    // and with server-side apply, each can have an owner of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend(
+        "x-kubernetes-list-type" = "map",
+        "x-kubernetes-list-map-keys" = ["type"]
+    ))]
+    pub conditions: Vec<Condition>,
 }
 
 /// The outcome in one word.

@@ -46,6 +46,7 @@ pub async fn run() -> Result<bool, Failure> {
     kubectl get websites
     kubectl get events --watch
     kubectl patch website below-zero --type merge -p '{{\"spec\":{{\"replicas\":1}}}}'
+    kubectl wait --for=condition=Ready website/below-zero
     kubectl delete website bakery       # rival, which wants its host, follows with its next retry
 
 Ctrl-C ends both.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_controller::conditions::find_observed;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::events::v1::Event;
@@ -14,7 +15,7 @@ use super::NAMESPACE;
 use super::cast::{Outlook, Role};
 use crate::children::{CONTENT_HASH, content_hash};
 use crate::hosts::{self, HOSTS, Hosts};
-use crate::website::{Website, WebsitePhase};
+use crate::website::{READY, Website, WebsitePhase};
 
 /// The objects of the demonstration, by name.
 #[derive(Debug)]
@@ -67,6 +68,11 @@ impl Snapshot {
         let site = self.sites.get(role.name);
         let status = site.and_then(|site| site.status.as_ref());
         let phase = status.map(|status| status.phase);
+        let ready = site.and_then(|site| {
+            let conditions = &site.status.as_ref()?.conditions;
+            find_observed(conditions, READY, site.metadata.generation)
+        });
+        let ready = ready.map(|ready| (&*ready.status, &*ready.reason));
         match outlook {
             Outlook::Gone => {
                 expect(site.is_none(), "the Website is still there");
@@ -85,6 +91,10 @@ impl Snapshot {
                     "the phase is not Failed",
                 );
                 expect(
+                    ready == Some(("False", reason)),
+                    &format!("Ready is not False for {reason}"),
+                );
+                expect(
                     self.events_of(role.name)
                         .iter()
                         .any(|event| is(event, reason) && repeats(event) > 1),
@@ -94,6 +104,10 @@ impl Snapshot {
             Outlook::Ready => {
                 let generation = site.and_then(|site| site.metadata.generation);
                 expect(phase == Some(WebsitePhase::Ready), "the phase is not Ready");
+                expect(
+                    ready.is_some_and(|(status, _)| status == "True"),
+                    "Ready is not True",
+                );
                 expect(
                     generation.is_some()
                         && status.and_then(|s| s.observed_generation) == generation,
