@@ -92,10 +92,6 @@ pub struct Run {
         value_parser = duration
     )]
     pub stop_deadline: Duration,
-    #[command(flatten)]
-    pub election: Election,
-    #[command(flatten)]
-    pub admin: Admin,
     /// How log lines look on standard error; RUST_LOG says which there are
     #[arg(
         long,
@@ -104,6 +100,11 @@ pub struct Run {
         default_value = "text"
     )]
     pub log_format: LogFormat,
+    // After these, a flag would stand under their headings.
+    #[command(flatten)]
+    pub election: Election,
+    #[command(flatten)]
+    pub admin: Admin,
 }
 
 #[derive(Args, Clone, Debug)]

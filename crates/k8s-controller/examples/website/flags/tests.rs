@@ -107,6 +107,24 @@ fn bad_values_name_their_flag_and_what_is_expected() {
     }
 }
 
+#[test]
+fn the_help_has_each_flag_under_its_heading() {
+    let mut options = Options::command();
+    options.build();
+    let run = options.find_subcommand("run").unwrap();
+    for flag in run.get_arguments() {
+        let heading = match flag.get_id().as_str() {
+            "address" | "tls_cert" | "tls_key" => Some("Metrics and health"),
+            "leader_elect" | "identity" | "renew_deadline" | "retry_period" => {
+                Some("Leader election")
+            }
+            id if id.starts_with("lease_") || id == "lost_lease" => Some("Leader election"),
+            _ => None,
+        };
+        assert_eq!(flag.get_help_heading(), heading, "{}", flag.get_id());
+    }
+}
+
 /// The guide lists every flag with its variable.
 #[test]
 fn every_flag_is_in_the_guide_with_its_variable() {
