@@ -1,8 +1,12 @@
 //! The lease that replicas share, as the flags say.
 
+use std::{future, io};
+
+use http::{Request, Response};
 use k8s_controller::LeaderElection;
 use k8s_controller::leader_election::{ConfigError, Timings};
 use kube::Client;
+use kube::client::Body;
 
 use crate::controller::instance;
 use crate::failure::Failure;
@@ -20,6 +24,15 @@ pub fn election(client: Client, flags: &Election) -> Result<LeaderElection, Fail
             })
         })
         .map_err(|error| Failure::Flag(in_flags(&error)))
+}
+
+/// Refuses what [`election`] refuses, before there is a client.
+pub fn check(flags: &Election) -> Result<(), Failure> {
+    // Nothing is sent.
+    let nowhere = tower::service_fn(|_: Request<Body>| {
+        future::ready(Err::<Response<Body>, _>(io::Error::other("not connected")))
+    });
+    election(Client::new(nowhere, "default"), flags).map(drop)
 }
 
 /// The name of a pod is its alone. Elsewhere, two replicas can run on one host.

@@ -25,12 +25,15 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(30);
 
 /// Runs until a signal to stop, or until something fails that a new start may mend.
 pub async fn run(flags: Run) -> Result<(), Failure> {
+    // What can be told of without a cluster, or its server, comes first.
+    if flags.election.leader_elect {
+        election::check(&flags.election)?;
+    }
     let config = config(flags.kubeconfig.clone()).await?;
     let url = config.cluster_url.to_string();
     let metrics = Metrics::new()?;
     let connected = metrics.connect(config);
     let client = connected.map_err(|source| Failure::unreachable(&url, source))?;
-    // What can be told of without the server comes first.
     let manager = manager(client.clone(), &flags, &metrics)?;
     greet(&client, &url).await?;
     if flags.install_crd {
@@ -225,6 +228,16 @@ mod tests {
             "k8s_controller_events_total{controller=\"website\",",
         ] {
             assert!(shown.contains(series), "{series}: {shown}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_with_flags_is_told_without_a_cluster() {
+        for word in ["--renew-deadline=15s", "--lease-name=No Way"] {
+            let flags = flags(&["--leader-elect", "--kubeconfig=/no/such/file", word]);
+            let text = run(flags).await.unwrap_err().to_string();
+            let (flag, _) = word.split_once('=').unwrap();
+            assert!(text.contains(flag), "{word}: {text}");
         }
     }
 
