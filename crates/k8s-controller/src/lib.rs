@@ -13,7 +13,7 @@
 //! use async_trait::async_trait;
 //! use k8s_controller::{Context, Controller, TraceMetadata};
 //! use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-//! use kube::api::{Api, ObjectMeta, Patch, PatchParams};
+//! use kube::api::{Api, ObjectMeta, PostParams};
 //! use kube::runtime::{controller::Action, watcher};
 //! use kube::{Client, Resource, ResourceExt};
 //!
@@ -43,9 +43,14 @@
 //!             ..ConfigMap::default()
 //!         };
 //!         metadata.annotate("mail", &self.mail);
-//!         Api::<ConfigMap>::namespaced(client, &namespace.name_any())
-//!             .patch("contact", &PatchParams::apply("contact"), &Patch::Apply(contact))
-//!             .await?;
+//!         let maps: Api<ConfigMap> = Api::namespaced(client, &namespace.name_any());
+//!         let params = PostParams::default();
+//!         match maps.replace("contact", &params, &contact).await {
+//!             Err(kube::Error::Api(status)) if status.is_not_found() => {
+//!                 maps.create(&params, &contact).await?
+//!             }
+//!             other => other?,
+//!         };
 //!         Ok(None)
 //!     }
 //! }
@@ -59,6 +64,15 @@
 //!         .run()
 //!         .await;
 //! }
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! #     let client = Client::new(k8s_embedded_apiserver::EmbeddedApiServer::new(), "default");
+//! #     let minute = std::time::Duration::from_secs(60);
+//! #     let run = tokio::time::timeout(minute, run(client.clone()));
+//! #     assert!(run.await.is_err(), "runs until it is dropped");
+//! #     let contact: ConfigMap = Api::default_namespaced(client).get("contact").await.unwrap();
+//! #     assert_eq!(contact.data.unwrap()["mail"], "ops@example.com");
+//! # }
 //! ```
 //!
 //! # Running an operator
