@@ -28,6 +28,16 @@
 //! assert!(find(&conditions, "Ready").is_some_and(|ready| ready.status == "False"));
 //! ```
 //!
+//! # In a custom resource
+//!
+//! The status of a kind of one's own has a field `conditions: Vec<Condition>`. For `Condition` to
+//! have a schema (`JsonSchema`), switch on the feature `schemars` of `k8s-openapi`. Kubernetes wants
+//! the list to be a map by type, which the attribute
+//! `#[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]`
+//! of the field says; and `#[serde(default, skip_serializing_if = "Vec::is_empty")]` lets a status
+//! without conditions be read. The example `website` of the crate `k8s-controller` has such a
+//! status, and the column that `kubectl get` shows of it.
+//!
 //! # What it does not do
 //!
 //! It talks to no server. Start from the conditions of the object as it was read, and write all
