@@ -7,11 +7,16 @@ use kube::core::Status;
 
 use crate::chain::{as_status, links};
 
+/// The reason that [`kube`] makes up for an answer that is no `Status`, such as the page of a
+/// proxy, or `404 page not found` for a kind that the server does not have.
+const UNREADABLE: &str = "Failed to parse error data";
+
 /// The message of `error`, then the message of each cause after `": "`.
 ///
 /// A cause whose text the line so far already ends with is skipped, since many errors repeat
 /// their cause. An answer of the API server is printed once, as `message: reason`, without the
-/// `Debug` dump that [`kube::Error`] adds to it, also where a wrapping error quotes it.
+/// `Debug` dump that [`kube::Error`] adds to it, also where a wrapping error quotes it; one that
+/// is plain text is printed as that text.
 ///
 /// ```
 /// use k8s_controller_error::display_chain;
@@ -69,16 +74,21 @@ fn text_of(link: &(dyn StdError + 'static), statuses: &[&Status]) -> String {
         if text.contains(&quoted) {
             text = text.replace(&quoted, &format!("ApiError: {}", readable(status)));
         }
+        if status.reason == UNREADABLE {
+            text = text.replace(&status.to_string(), &readable(status));
+        }
     }
     text
 }
 
 fn readable(status: &Status) -> String {
     let message = status.message.trim();
-    match (message.is_empty(), status.reason.is_empty()) {
-        (false, false) => format!("{message}: {}", status.reason),
+    let reason = Some(status.reason.as_str()).filter(|reason| *reason != UNREADABLE);
+    let reason = reason.unwrap_or_default();
+    match (message.is_empty(), reason.is_empty()) {
+        (false, false) => format!("{message}: {reason}"),
         (false, true) => message.to_owned(),
-        (true, false) => status.reason.clone(),
+        (true, false) => reason.to_owned(),
         (true, true) if status.code == 0 => "no reason given".to_owned(),
         (true, true) => format!("HTTP status {}", status.code),
     }

@@ -106,9 +106,38 @@ fn parts_that_an_answer_lacks_leave_no_trace() {
         chain(&status(0, "", "", json!({}))),
         "ApiError: no reason given"
     );
+}
+
+#[test]
+fn an_answer_that_is_no_status_is_its_text() {
+    let missing = || unreadable(404, "404 page not found");
+    let cases: [(Box<dyn StdError>, &str); 6] = [
+        (Box::new(missing()), "ApiError: 404 page not found"),
+        (
+            Box::new(Own::Quoting(missing())),
+            "cannot fetch: ApiError: 404 page not found",
+        ),
+        (
+            Box::new(Own::Silent(missing())),
+            "cannot fetch: ApiError: 404 page not found",
+        ),
+        (
+            Box::new(Own::Bare(missing())),
+            "not sent: 404 page not found",
+        ),
+        (
+            Box::new(unreadable(502, "<html>Bad Gateway</html>\n")),
+            "ApiError: <html>Bad Gateway</html>",
+        ),
+        (Box::new(unreadable(502, "")), "ApiError: HTTP status 502"),
+    ];
+    for (error, expected) in cases {
+        assert_eq!(chain(error.as_ref()), expected, "{error:?}");
+    }
+    // What a server itself gives as a message stays.
     assert_eq!(
-        chain(&unreadable(502, "<html>Bad Gateway</html>\n")),
-        "ApiError: <html>Bad Gateway</html>: Failed to parse error data"
+        chain(&status(500, "", "Failed to parse error data", json!({}))),
+        "ApiError: Failed to parse error data"
     );
 }
 
