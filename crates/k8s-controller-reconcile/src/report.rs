@@ -72,7 +72,8 @@ impl Report {
         self.span.in_scope(|| tracing::info!("reconciled"));
     }
 
-    pub(crate) fn fail<E: std::error::Error + 'static>(mut self, error: &Error<E>) {
+    /// `before` is how many failures in a row came before this one; for a conflict, conflicts.
+    pub(crate) fn fail<E: std::error::Error + 'static>(mut self, error: &Error<E>, before: u32) {
         self.end(Outcome::Failed, Some(failure_of(error)), Requeue::None);
         let source = error.display_chain();
         let class = error.classify().as_str();
@@ -82,7 +83,13 @@ impl Report {
             } else if is_not_leading(error) {
                 tracing::warn!(source, class, "write refused, as another may lead");
             } else {
-                tracing::error!(source, class, "reconciliation failed");
+                tracing::error!(
+                    source,
+                    class,
+                    consecutive_errors = before,
+                    terminal = error.is_terminal().then_some(true),
+                    "reconciliation failed"
+                );
             }
         });
     }

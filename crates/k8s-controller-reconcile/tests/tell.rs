@@ -4,8 +4,10 @@
 mod support;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use k8s_controller_error::TerminalError;
 use k8s_controller_observe::Outcome;
 use k8s_controller_reconcile::{Controller, Error, TraceMetadata};
 use kube::runtime::controller::Action;
@@ -71,8 +73,36 @@ async fn a_failure_is_one_line_with_its_causes() {
         "controller=\"mine\"",
         "outcome=\"failed\"",
         "success=false",
+        "consecutive_errors=0",
     ];
     assert_eq!(logs.with(&fields).len(), 1, "{:#?}", logs.lines());
+    assert!(logs.with(&["terminal"]).is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_says_how_many_came_before_and_whether_it_is_the_last() {
+    let (server, notes, logs) = (Server::default(), Notes::new(), Logs::capture());
+    server.config_map("ns", "a");
+    let left = AtomicU32::new(2);
+    let probe = Probe::<NoFinalizer>::answering(move |_| {
+        Err(if left.fetch_sub(1, Ordering::Relaxed) > 0 {
+            TestError::Text("no luck")
+        } else {
+            TerminalError::new("no hope").into()
+        })
+    });
+    tokio::spawn(controller(&server, probe, &notes).run());
+    pass_time(Duration::from_secs(60)).await;
+    let lines = logs.with(&["ERROR", "reconciliation failed"]);
+    let expected = [
+        "consecutive_errors=0",
+        "consecutive_errors=1",
+        "consecutive_errors=2 terminal=true",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.contains(expected), "{line}");
+    }
 }
 
 /// A write that a fence refused is no news about the object.

@@ -83,7 +83,14 @@ where
         object: &Arc<Ctx::Resource>,
     ) -> (Action, Option<Event>) {
         let phase = report.phase();
-        report.fail(error);
+        let tracker = &self.shared.memory.tracker;
+        let conflict = error.is_conflict() && !error.is_terminal();
+        let before = if conflict {
+            tracker.conflicted(&self.key)
+        } else {
+            tracker.failed(&self.key)
+        };
+        report.fail(error, before);
         let event = match self.events {
             // Whoever leads now tells how it goes.
             Some(_) if is_not_leading(error) => None,
@@ -94,15 +101,13 @@ where
                 }),
             None => None,
         };
-        (self.retry(error, object), event)
+        if conflict {
+            return (Action::requeue(backoff::after_conflicts(before)), event);
+        }
+        (self.retry(error, object, before), event)
     }
 
-    fn retry(&self, error: &Error<Ctx::Error>, object: &Arc<Ctx::Resource>) -> Action {
-        let tracker = &self.shared.memory.tracker;
-        if error.is_conflict() && !error.is_terminal() {
-            return Action::requeue(backoff::after_conflicts(tracker.conflicted(&self.key)));
-        }
-        let before = tracker.failed(&self.key);
+    fn retry(&self, error: &Error<Ctx::Error>, object: &Arc<Ctx::Resource>, before: u32) -> Action {
         let context = Arc::clone(&self.shared.context);
         catch(|| context.error_action(Arc::clone(object), error, before)).unwrap_or_else(|panic| {
             log_panic(&panic, Some("error_action"));
