@@ -43,6 +43,14 @@ pub trait Context {
     /// little older than what the server has; a replace that fails for it (409) is tried again
     /// at once.
     ///
+    /// A change that a pass makes to its own object, be it to the status, asks for another pass as
+    /// any change does, and that one is not delayed by a backoff. A pass that writes the status and
+    /// then fails is thus run again at once, also after a
+    /// [terminal error](Error::is_terminal), and without end if each pass writes something new: a
+    /// time, a count of attempts. Write the status only when it differs from what the object has,
+    /// with what follows from the object alone, and one more pass finds nothing to write: from then
+    /// on the backoff holds.
+    ///
     /// # Errors
     ///
     /// An error is logged, published as [`failure_event`](Self::failure_event), and retried as
@@ -87,7 +95,9 @@ pub trait Context {
     ///
     /// The default waits a random time between 0.5 and 1.0 times 2, 4, 8, ... 256 s; at least as
     /// long as the API server asked for in a 429 or 503 (up to an hour); and for the next change
-    /// of the object if the error [is terminal](Error::is_terminal).
+    /// of the object if the error [is terminal](Error::is_terminal). A change in the meantime, such
+    /// as a status that the failed pass itself wrote, ends each of these waits; see
+    /// [`apply`](Self::apply).
     ///
     /// Not asked about [conflicts](Error::is_conflict), which are no failures: they are retried
     /// after milliseconds (seconds, if there are many in a row) on a fresh copy of the object,
