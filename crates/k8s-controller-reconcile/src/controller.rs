@@ -19,6 +19,7 @@ use crate::jitter::Randomness;
 use crate::run::DEFAULT_STOP_DEADLINE;
 use crate::shared::ApiOf;
 use crate::watch::{Memory, watch};
+use crate::watch_backoff::WatchBackoff;
 
 /// How many passes run at once, unless [`Controller::with_concurrency`] says otherwise.
 ///
@@ -48,7 +49,7 @@ where
     pub(crate) lifeline: Lifeline,
     pub(crate) observers: Observers,
     pub(crate) recorder: Option<Arc<EventRecorder>>,
-    pub(crate) randomness: Option<Randomness>,
+    pub(crate) randomness: Randomness,
     pub(crate) stop_deadline: Duration,
 }
 
@@ -99,10 +100,14 @@ where
         let config = controller::Config::default().concurrency(DEFAULT_CONCURRENCY);
         let dyntype = <Ctx::Resource as Resource>::DynamicType::default();
         let kind = Ctx::Resource::kind(&dyntype).into_owned();
+        let randomness = Randomness::unseeded();
+        let runtime = kube::runtime::Controller::for_stream(objects, store)
+            .with_config(config)
+            .trigger_backoff(WatchBackoff::new(randomness.clone()));
         Self {
             context,
             client,
-            runtime: kube::runtime::Controller::for_stream(objects, store).with_config(config),
+            runtime,
             memory,
             namespaced: api_of.is_some(),
             api_of: api_of.unwrap_or(|client, _no_namespace| Api::all(client)),
@@ -112,7 +117,7 @@ where
             lifeline: Lifeline::new(),
             observers: Observers::default(),
             recorder: None,
-            randomness: None,
+            randomness,
             stop_deadline: DEFAULT_STOP_DEADLINE,
         }
     }
@@ -186,8 +191,24 @@ where
     ///
     /// A `Config` set here replaces ours, so that it should set a concurrency: its own default
     /// is no limit. It cannot be read back, so tell the same number to
-    /// [`with_concurrency`](Self::with_concurrency) before, for observers to hear of it. Change the controller that is given rather than return another: the watch of
-    /// that one tells which objects are gone, whose failure counts can be freed.
+    /// [`with_concurrency`](Self::with_concurrency) before, for observers to hear of it. Change
+    /// the controller that is given rather than return another: the watch of that one tells which
+    /// objects are gone, whose failure counts can be freed.
+    ///
+    /// # When watches fail
+    ///
+    /// The runtime has one backoff for all watches of a controller: after any of them failed, none
+    /// is listened to until the wait is over. Ours waits 200 to 400 ms at first, and then a random
+    /// time of half to all of an eighth of what was waited so far, up to 2.5 to 5 s. A change made
+    /// after the API server was away for 5 s is so seen after a second or less for each watch, and a
+    /// server that is away for long gets a request every 2.5 to 5 s per controller, however many
+    /// kinds that one watches. A minute without a failure ends it; objects that other watches
+    /// bring do not, but the time from then on counts against what was waited. A kind that the
+    /// server does not have thus slows the other watches down by up to 5 s.
+    ///
+    /// [`trigger_backoff`](kube::runtime::Controller::trigger_backoff), called here, replaces it.
+    /// That of the runtime itself waits 0.8 s and then twice as long with each failure of any of
+    /// the watches, up to 30 s and more: a minute without ears for two or three watches.
     pub fn with_controller(
         mut self,
         change: impl FnOnce(
@@ -231,8 +252,8 @@ where
 
     /// Draws the random part of waiting times from this seed, for tests that are the same each
     /// time.
-    pub fn with_seed(mut self, seed: u64) -> Self {
-        self.randomness = Some(Randomness::seeded(seed));
+    pub fn with_seed(self, seed: u64) -> Self {
+        self.randomness.reseed(seed);
         self
     }
 

@@ -30,6 +30,16 @@ impl Randomness {
         CURRENT.scope(self, future)
     }
 
+    /// Begins anew with this seed, for all who share these numbers.
+    pub(crate) fn reseed(&self, seed: u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = SmallRng::seed_from_u64(seed);
+    }
+
+    /// A number from `low` up to `high`.
+    pub(crate) fn between(&self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.fraction()
+    }
+
     fn fraction(&self) -> f64 {
         self.0
             .lock()
@@ -38,7 +48,7 @@ impl Randomness {
     }
 }
 
-/// A number from `low` up to `high`.
+/// A number from `low` up to `high`, of the controller whose pass is running.
 pub(crate) fn between(low: f64, high: f64) -> f64 {
     let fraction = CURRENT
         .try_with(Randomness::fraction)

@@ -11,6 +11,8 @@
 //! - panics of your code as failed passes, while other objects go on;
 //! - one pass at a time per object, and at most [`DEFAULT_CONCURRENCY`] at once;
 //! - a limit to how long a pass may take, if you set one: [`Controller::with_pass_timeout`];
+//! - a backoff of its watches that fits controllers of many kinds, see
+//!   [`Controller::with_controller`];
 //! - a graceful stop: [`Controller::run_until`];
 //! - what a probe wants to know: [`Controller::health`].
 //!
@@ -80,6 +82,8 @@ mod tracker;
 mod unwind;
 mod waiting;
 mod watch;
+mod watch_backoff;
+mod watch_log;
 
 #[cfg(test)]
 extern crate self as k8s_controller_reconcile;

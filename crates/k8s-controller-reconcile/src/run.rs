@@ -23,12 +23,12 @@ use crate::context::Context;
 use crate::controller::Controller;
 use crate::finalizer;
 use crate::health::Lifeline;
-use crate::jitter::Randomness;
 use crate::pass;
 use crate::running::Running;
 use crate::shared::Shared;
 use crate::waiting::{self, Waiting};
 use crate::watch::Memory;
+use crate::watch_log::WatchLog;
 
 /// How long running passes may go on after a stop was asked for: 25 s. Kubernetes kills a pod 30
 /// s after it asked it to end (`terminationGracePeriodSeconds`), which leaves 5 s for the rest.
@@ -114,13 +114,14 @@ where
         }
         let running = Arc::clone(&shared.running);
         let controller = Arc::clone(&shared.controller);
+        let mut watches = WatchLog::new(Arc::clone(&controller), Arc::clone(&shared.kind));
         let dyntype = shared.dyntype.clone();
         let mut results =
             Box::pin(runtime.run(begin::<Ctx>, |_, never, _| match *never {}, shared.clone()));
 
         let mut synced = false;
         let mut stop = pin!(stop);
-        let mut first_list = pin!(first_list(&shared.store, &controller));
+        let mut first_list = pin!(first_list(&shared.store, &controller, &shared.kind));
         loop {
             tokio::select! {
                 biased;
@@ -131,6 +132,9 @@ where
                 }
                 result = results.next() => match result {
                     Some(Ok(_)) => {}
+                    Some(Err(RuntimeError::QueueError(error))) => {
+                        watches.failed(&error, shared.memory.take_failed());
+                    }
                     Some(Err(error)) => log(&controller, &error),
                     None => break,
                 },
@@ -200,7 +204,7 @@ where
             store,
             running: Running::new(),
             agenda,
-            randomness: self.randomness.unwrap_or_else(Randomness::unseeded),
+            randomness: self.randomness,
         };
         (runtime, Arc::new(shared), self.lifeline)
     }
@@ -248,7 +252,7 @@ where
 
 /// Waits for the first list, and says now and then that it has not come yet: without it nothing
 /// happens, and a server that does not answer gives no error either.
-async fn first_list<K>(store: &Store<K>, controller: &str)
+async fn first_list<K>(store: &Store<K>, controller: &str, kind: &str)
 where
     K: Resource + Clone + 'static,
     K::DynamicType: Eq + Hash + Clone,
@@ -264,6 +268,7 @@ where
         let waited_seconds = started.elapsed().as_secs();
         tracing::warn!(
             controller,
+            kind,
             waited_seconds,
             "still waiting for the first list of objects"
         );
@@ -275,10 +280,6 @@ fn log(controller: &str, error: &RuntimeError<std::convert::Infallible, watcher:
         // It was deleted while a request for it was waiting.
         RuntimeError::ObjectNotFound(object) => {
             tracing::debug!(controller, %object, "object is gone");
-        }
-        RuntimeError::QueueError(error) => {
-            let source = display_chain(error);
-            tracing::warn!(controller, source = %source, "watch failed, will be retried");
         }
         error => tracing::error!(controller, source = %display_chain(error), "runtime failed"),
     }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, ready};
 
@@ -24,6 +25,15 @@ pub(crate) struct Memory {
     pub(crate) recorder: OnceLock<Arc<EventRecorder>>,
     /// Likewise; only if there are observers.
     pub(crate) waiting: OnceLock<Waiting>,
+    /// The watch of the main kind failed.
+    failed: AtomicBool,
+}
+
+impl Memory {
+    /// Whether the watch of the main kind failed since the last call.
+    pub(crate) fn take_failed(&self) -> bool {
+        self.failed.swap(false, Ordering::Relaxed)
+    }
 }
 
 /// The stream of changed objects, and the store that it feeds.
@@ -56,11 +66,12 @@ where
         Ok(Event::InitDone) => forget_all_but(&gone, &known),
         _ => {}
     });
-    let stream = changed(events, reader).inspect(move |object| {
-        if let (Ok(object), Some(waiting)) = (object, memory.waiting.get()) {
-            waiting.enter(waiting::key_of(object));
-        }
-    });
+    let stream =
+        changed(events, reader).inspect(move |object| match (object, memory.waiting.get()) {
+            (Ok(object), Some(waiting)) => waiting.enter(waiting::key_of(object)),
+            (Ok(_), None) => {}
+            (Err(_), _) => memory.failed.store(true, Ordering::Relaxed),
+        });
     (stream, store)
 }
 

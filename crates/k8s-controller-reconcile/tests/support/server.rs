@@ -5,7 +5,7 @@
 //! path and a failed one is a 422 without details, as on a real server. Events are accepted and
 //! kept as requests.
 
-use std::convert::Infallible;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
@@ -47,6 +47,8 @@ pub enum Reply {
     With(u16, String),
     /// This status and body, without an end.
     Unfinished(u16, String),
+    /// No connection.
+    Refused,
     /// Nothing, ever.
     Never,
 }
@@ -68,7 +70,7 @@ impl Server {
         let server = self.clone();
         let service = tower::service_fn(move |request: Request<Body>| {
             let server = server.clone();
-            async move { Ok::<_, Infallible>(server.handle(request).await) }
+            async move { server.handle(request).await }
         });
         Client::new(service, "default")
     }
@@ -160,7 +162,7 @@ impl Server {
         }
     }
 
-    async fn handle(&self, request: Request<Body>) -> Answered {
+    async fn handle(&self, request: Request<Body>) -> io::Result<Answered> {
         let (parts, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let seen = Seen {
@@ -180,7 +182,7 @@ impl Server {
             None => Reply::Normal,
         };
         self.state().seen.push(seen.clone());
-        match reply {
+        Ok(match reply {
             Reply::Normal => self.state().serve(&seen),
             Reply::With(code, text) => full(code, text),
             Reply::Unfinished(code, text) => {
@@ -190,8 +192,9 @@ impl Server {
                     StreamBody::new(text.chain(stream::pending())).boxed_unsync(),
                 )
             }
+            Reply::Refused => return Err(io::ErrorKind::ConnectionRefused.into()),
             Reply::Never => std::future::pending().await,
-        }
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
