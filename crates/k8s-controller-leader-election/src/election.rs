@@ -305,7 +305,12 @@ impl LeaderElection {
     /// duration and a renew deadline: because the future of [`with_lease`](Self::with_lease) is
     /// not polled, the task that renews has died, or the runtime is blocked.
     pub fn health(&self) -> Result<(), Stalled> {
-        let limit = self.timings.lease_duration + self.timings.renew_deadline;
+        let Timings {
+            lease_duration,
+            renew_deadline,
+            ..
+        } = self.timings;
+        let limit = lease_duration.saturating_add(renew_deadline);
         match self.shared.pulse.age(self.environment.now()) {
             Some(age) if age > limit => Err(Stalled {
                 lease: self.lease.to_string(),

@@ -128,6 +128,17 @@ async fn timings_have_to_be_consistent() {
     }
 }
 
+/// Also of an election that can never run, a probe may ask.
+#[tokio::test(start_paused = true)]
+async fn timings_without_bounds_can_be_asked_about() {
+    let election = Wire::to(&server())
+        .election("a")
+        .with_lease_duration(Duration::MAX)
+        .with_renew_deadline(Duration::MAX);
+    assert_eq!(election.health(), Ok(()));
+    assert!(election.timings().check().is_err());
+}
+
 /// The lease says whole seconds, and must not say fewer than the holder counts on.
 #[tokio::test(start_paused = true)]
 async fn fractions_of_a_second_are_rounded_up() {
