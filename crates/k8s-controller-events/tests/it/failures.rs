@@ -204,7 +204,7 @@ const NONSENSE: [(Answer, &str); 8] = [
         Answer::Body(502, "<html>Bad Gateway</html>"),
         "<html>Bad Gateway</html>",
     ),
-    (Answer::Body(500, ""), "HTTP status 500"),
+    (Answer::Body(500, ""), "Failed to parse error data"),
     (Answer::Broken, "connection reset by peer"),
 ];
 
