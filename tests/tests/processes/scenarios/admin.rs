@@ -11,15 +11,14 @@ const OPEN_METRICS: &str = "application/openmetrics-text;version=1.0.0";
 
 pub(crate) async fn metrics_and_probes_of_both(cluster: Cluster) {
     let mut pair = Pair::start(&cluster, &[]).await;
-    for (admin, leads) in [(&pair.leader_admin, 1.0), (&pair.standby_admin, 0.0)] {
+    for (admin, leads) in [(&pair.leader_admin, true), (&pair.standby_admin, false)] {
         for path in ["/healthz", "/readyz"] {
             let answer = admin.get(path).await;
             assert_eq!((answer.code, answer.body.as_str()), (200, "ok"), "{path}");
             let verbose = admin.get(&format!("{path}?verbose")).await.body;
             assert!(verbose.contains("[+]controller/website ok"), "{verbose}");
         }
-        let status = admin.value("leader_election_master_status").await;
-        assert_eq!(status, leads);
+        assert_eq!(admin.says_it_leads().await, leads);
         let text = admin.get("/metrics").await;
         assert!(
             text.content_type.starts_with("text/plain; version=0.0.4"),
@@ -58,14 +57,15 @@ pub(crate) async fn promtool_accepts_the_metrics(cluster: Cluster) {
 
         let open = admin.try_get("/metrics", OPEN_METRICS).await.unwrap();
         // promtool reads this format only to store it, for which each sample needs a time.
-        let stamped: String = open
-            .body
-            .lines()
-            .map(|line| match line.starts_with('#') {
-                true => format!("{line}\n"),
-                false => format!("{line} 1700000000\n"),
-            })
-            .collect();
+        let mut stamped = String::new();
+        for line in open.body.lines() {
+            stamped.push_str(line);
+            stamped.push_str(if line.starts_with('#') {
+                "\n"
+            } else {
+                " 1700000000\n"
+            });
+        }
         let file = cluster.folder().join("metrics");
         std::fs::write(&file, stamped).unwrap();
         let store = cluster.folder().join("store");

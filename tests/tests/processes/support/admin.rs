@@ -61,6 +61,11 @@ impl Admin {
         .await;
     }
 
+    /// Whether the metrics say that the replica leads.
+    pub(crate) async fn says_it_leads(&self) -> bool {
+        self.value("leader_election_master_status").await > 0.0
+    }
+
     /// The value of a metric that has one series.
     pub(crate) async fn value(&self, metric: &str) -> f64 {
         let metrics = self.get("/metrics").await.body;
