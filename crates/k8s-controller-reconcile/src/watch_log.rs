@@ -54,16 +54,17 @@ impl WatchLog {
         let admitted = self.admit(&source);
         let controller = &*self.controller;
         let kind = is_main.then_some(&*self.kind);
-        match admitted {
-            Some(left_out) => tracing::warn!(
+        if let Some(left_out) = admitted {
+            tracing::warn!(
                 controller,
                 kind,
                 source,
                 hint = hint(error, is_main),
                 left_out = Some(left_out).filter(|count| *count > 0),
                 "watch failed, will be retried"
-            ),
-            None => tracing::debug!(controller, kind, source, "watch failed again"),
+            );
+        } else {
+            tracing::debug!(controller, kind, source, "watch failed again");
         }
     }
 

@@ -167,7 +167,8 @@ async fn a_watch_that_is_refused_says_what_is_missing() {
     const RBAC: &str = "configmaps is forbidden: User \"x\" cannot list resource \"configmaps\"";
     let forbidden =
         |message: &str| support::store::status(403, "Forbidden", message, json!({})).to_string();
-    let cases: [(&str, u16, String, &[&str], &[&str]); 5] = [
+    type Parts<'a> = &'a [&'a str];
+    let cases: [(&str, u16, String, Parts<'_>, Parts<'_>); 5] = [
         (
             "/configmaps",
             404,
