@@ -65,7 +65,7 @@ mod platform {
 
         /// Never returns; the thread does what there is to do.
         pub(crate) async fn exit_at_second() {
-            pending().await
+            pending::<()>().await;
         }
     }
 

@@ -14,6 +14,8 @@ use crate::support::*;
 
 const ROLE: &str = "K8S_CONTROLLER_MANAGER_TEST_ROLE";
 const PATIENCE: Duration = Duration::from_secs(60);
+/// A signal that comes sooner after another is taken for the same.
+const APART: Duration = Duration::from_millis(900);
 
 /// Runs as the child only, where it is an operator; a line for each step.
 #[test]
@@ -158,6 +160,7 @@ fn they_are_left_alone_after_a_failure() {
         operator.wait_for("listening");
         operator.send("-TERM");
         operator.wait_for(heard);
+        thread::sleep(APART);
     }
     assert_eq!(operator.end().code(), Some(0));
 }
@@ -178,8 +181,7 @@ fn the_second_ends_it_at_once() {
         if role == "lingers" {
             operator.wait_for("holder \"\"");
         }
-        // Sooner it would be taken for the first.
-        thread::sleep(Duration::from_millis(900));
+        thread::sleep(APART);
         assert!(operator.child.try_wait().unwrap().is_none(), "{role}");
         operator.send(second);
         assert_eq!(operator.end().code(), Some(code), "{role}");
