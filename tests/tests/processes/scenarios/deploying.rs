@@ -155,7 +155,12 @@ async fn live(cluster: &Cluster) {
     let parameters = PatchParams::default();
     sites.patch("rival", &parameters, &edit).await.unwrap();
     phase(cluster, "rival", "Ready").await;
-    let wait = ["wait", "--for=condition=Ready", "website/rival", "--timeout=1s"];
+    let wait = [
+        "wait",
+        "--for=condition=Ready",
+        "website/rival",
+        "--timeout=1s",
+    ];
     let wait = [&wait[..], &["--namespace", cluster.namespace()]].concat();
     succeeded(&kubectl(cluster, &wait, ""));
 }
