@@ -200,8 +200,8 @@ where
     /// The runtime has one backoff for all watches of a controller: after any of them failed, none
     /// is listened to until the wait is over. Ours waits 200 to 400 ms at first, and then a random
     /// time of half to all of an eighth of what was waited so far, up to 2.5 to 5 s. A change made
-    /// after the API server was away for 5 s is so seen after a second or less for each watch, and a
-    /// server that is away for long gets a request every 2.5 to 5 s per controller, however many
+    /// after the API server was away for 5 s is so seen after a second or less for each watch, and
+    /// a server that is away for long gets a request every 2.5 to 5 s per controller, however many
     /// kinds that one watches. A minute without a failure ends it; objects that other watches
     /// bring do not, but the time from then on counts against what was waited. A kind that the
     /// server does not have thus slows the other watches down by up to 5 s.

@@ -17,6 +17,9 @@ use serde_json::json;
 use support::*;
 use tokio::time::Instant;
 
+/// Parts of a log line.
+type Parts<'a> = &'a [&'a str];
+
 /// A controller that watches four kinds.
 fn with_three_owned(server: &Server, notes: &Arc<Notes>) -> Controller<Probe<NoFinalizer>> {
     let probe = Probe::<NoFinalizer>::answering(|_| done());
@@ -167,7 +170,6 @@ async fn a_watch_that_is_refused_says_what_is_missing() {
     const RBAC: &str = "configmaps is forbidden: User \"x\" cannot list resource \"configmaps\"";
     let forbidden =
         |message: &str| support::store::status(403, "Forbidden", message, json!({})).to_string();
-    type Parts<'a> = &'a [&'a str];
     let cases: [(&str, u16, String, Parts<'_>, Parts<'_>); 5] = [
         (
             "/configmaps",
