@@ -167,8 +167,7 @@ pub(crate) async fn hanging_finalizer_requests_time_out(cluster: Cluster) {
     cluster.gone(&cluster.widgets(), "w").await;
     assert_eq!(script.calls(Phase::Cleanup).len(), 1);
     let timed_out = records.of("w").into_iter();
-    let timed_out = timed_out.filter(|pass| {
-        (pass.phase, pass.failure) == (Phase::Cleanup, Some(Failure::TimedOut))
-    });
+    let timed_out = timed_out
+        .filter(|pass| (pass.phase, pass.failure) == (Phase::Cleanup, Some(Failure::TimedOut)));
     assert_eq!(timed_out.count(), 2);
 }
