@@ -325,6 +325,9 @@ impl Write for Log {
 
 #[tokio::test]
 async fn a_change_is_logged_once() {
+    // For the threads of other tests: `tracing` may take a log line for disabled everywhere that a
+    // thread without a subscriber was the first to meet.
+    tracing::subscriber::set_global_default(tracing_subscriber::registry()).unwrap();
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()

@@ -1,10 +1,14 @@
 //! What the recorder logs.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::fmt::MakeWriter;
+
+/// A subscriber for the threads that capture nothing: `tracing` may take a log line for disabled
+/// everywhere that a thread without one was the first to meet.
+static OF_OTHER_THREADS: Once = Once::new();
 
 /// The log of the current thread for as long as it lives.
 pub(crate) struct Log {
@@ -17,6 +21,10 @@ struct Buffer(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     pub(crate) fn capture() -> Self {
+        OF_OTHER_THREADS.call_once(|| {
+            let sees_all = tracing_subscriber::registry();
+            tracing::subscriber::set_global_default(sees_all).expect("the only one");
+        });
         let text = Buffer::default();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing::Level::DEBUG)

@@ -3,7 +3,7 @@
 
 use std::future::pending;
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use http::{Method, Request, Response};
@@ -212,6 +212,10 @@ pub(crate) async fn until_leading(election: &LeaderElection) -> Duration {
     start.elapsed()
 }
 
+/// A subscriber for the threads that capture nothing: `tracing` may take a log line for disabled
+/// everywhere that a thread without one was the first to meet.
+static OF_OTHER_THREADS: Once = Once::new();
+
 /// What is logged while it lives, by this thread.
 pub(crate) struct Logs {
     lines: Arc<Mutex<Vec<u8>>>,
@@ -220,6 +224,10 @@ pub(crate) struct Logs {
 
 impl Logs {
     pub(crate) fn capture() -> Self {
+        OF_OTHER_THREADS.call_once(|| {
+            let sees_all = tracing_subscriber::registry();
+            tracing::subscriber::set_global_default(sees_all).unwrap();
+        });
         let lines = Arc::new(Mutex::new(Vec::new()));
         let writer = Writer(lines.clone());
         let subscriber = tracing_subscriber::fmt()
