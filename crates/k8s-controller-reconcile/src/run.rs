@@ -239,7 +239,7 @@ where
     };
     let turn = shared.running.begin(&object, exclusive);
     if let (Some(_), Some(waiting)) = (&turn, shared.memory.waiting.get()) {
-        waiting.leave(&waiting::key_of(&*object));
+        waiting.leave(waiting::key_of(&*object));
     }
     // Boxed, since the runtime moves it several times on its way to a task.
     Box::pin(async move {

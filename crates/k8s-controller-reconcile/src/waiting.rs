@@ -1,6 +1,7 @@
 //! What waits for its pass, as far as it can be seen.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_controller_observe::{DequeueRecord, Observers, QueueRecord};
@@ -18,16 +19,20 @@ pub(crate) struct Waiting {
     controller: Arc<str>,
     kind: Arc<str>,
     observers: Observers,
-    /// By namespace and name, since when.
-    objects: Mutex<HashMap<String, Instant>>,
+    /// Since when.
+    objects: Mutex<HashMap<Key, Instant>>,
 }
 
-/// What an object is known by here: the runtime's requests know no uid either.
-pub(crate) fn key_of<K: Resource>(object: &K) -> String {
+/// A hash of namespace and name; the runtime's requests know no uid either. Text would cost each
+/// pass two allocations. Two objects of the same hash would count as one that waits, for a while.
+pub(crate) type Key = u64;
+
+/// What an object is known by here.
+pub(crate) fn key_of<K: Resource>(object: &K) -> Key {
     let meta = object.meta();
-    let namespace = meta.namespace.as_deref().unwrap_or_default();
-    let name = meta.name.as_deref().unwrap_or_default();
-    format!("{namespace}/{name}")
+    let mut hasher = DefaultHasher::new();
+    (&meta.namespace, &meta.name).hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Waiting {
@@ -41,7 +46,7 @@ impl Waiting {
     }
 
     /// There is something to do for an object.
-    pub(crate) fn enter(&self, key: String) {
+    pub(crate) fn enter(&self, key: Key) {
         let mut objects = self.objects();
         let before = objects.len();
         objects.entry(key).or_insert_with(Instant::now);
@@ -54,9 +59,9 @@ impl Waiting {
     }
 
     /// A pass begins, or the object is gone.
-    pub(crate) fn leave(&self, key: &str) {
+    pub(crate) fn leave(&self, key: Key) {
         let mut objects = self.objects();
-        let Some(since) = objects.remove(key) else {
+        let Some(since) = objects.remove(&key) else {
             return;
         };
         let depth = objects.len();
@@ -65,10 +70,10 @@ impl Waiting {
     }
 
     /// All but those that `alive` knows are gone.
-    pub(crate) fn retain(&self, alive: impl Fn(&str) -> bool) {
+    pub(crate) fn retain(&self, alive: impl Fn(Key) -> bool) {
         let mut objects = self.objects();
         let mut depth = objects.len();
-        let left: Vec<_> = objects.extract_if(|key, _| !alive(key)).collect();
+        let left: Vec<_> = objects.extract_if(|key, _| !alive(*key)).collect();
         objects.shrink_to_fit();
         drop(objects);
         for (_, since) in left {
@@ -87,7 +92,7 @@ impl Waiting {
         self.observers.dequeued(&record);
     }
 
-    fn objects(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+    fn objects(&self) -> MutexGuard<'_, HashMap<Key, Instant>> {
         // Each change of the map is complete before anything could panic.
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -138,7 +138,7 @@ fn has_name<K: Resource>(event: &Result<Event<K>, watcher::Error>, kind: &str) -
 fn forget<K: Resource>(memory: &Memory, object: &K, dyntype: &K::DynamicType) {
     memory.tracker.release(&key_of(object));
     if let Some(waiting) = memory.waiting.get() {
-        waiting.leave(&waiting::key_of(object));
+        waiting.leave(waiting::key_of(object));
     }
     if let Some(recorder) = memory.recorder.get() {
         let object = object.object_ref(dyntype);
@@ -165,6 +165,6 @@ where
             .iter()
             .map(|object| waiting::key_of(&**object))
             .collect();
-        waiting.retain(|key| keys.contains(key));
+        waiting.retain(|key| keys.contains(&key));
     }
 }
