@@ -214,6 +214,18 @@ impl Cluster {
         self.events_in(&namespace, &object.uid().unwrap()).await
     }
 
+    /// The latest event about an object, once there is one.
+    pub(crate) async fn latest_event<K: Resource<DynamicType: Default>>(
+        &self,
+        object: &K,
+    ) -> Event {
+        self.eventually("an event", async || {
+            let event = self.events(object).await.pop();
+            event.ok_or_else(|| "none".into())
+        })
+        .await
+    }
+
     pub(crate) async fn events_in(&self, namespace: &str, uid: &str) -> Vec<Event> {
         let api: Api<Event> = Api::namespaced(self.client(), namespace);
         let mut events = api.list(&ListParams::default()).await.unwrap().items;

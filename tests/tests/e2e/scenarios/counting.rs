@@ -140,15 +140,7 @@ pub(crate) async fn terminal_error_waits_for_a_change(cluster: Cluster) {
             .with_event_recorder(cluster.recorder()),
     );
     let widget = cluster.create_widget("w").await;
-    let event = cluster
-        .eventually("an event", async || {
-            cluster
-                .events(&widget)
-                .await
-                .pop()
-                .ok_or_else(|| "none".into())
-        })
-        .await;
+    let event = cluster.latest_event(&widget).await;
     assert_eq!(
         event.note.as_deref(),
         Some("spec.text: no such thing as \"\"")

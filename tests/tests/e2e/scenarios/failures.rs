@@ -58,15 +58,7 @@ pub(crate) async fn panic_in_apply(cluster: Cluster) {
             }
         })
         .await;
-    let event = cluster
-        .eventually("an event", async || {
-            cluster
-                .events(&bad)
-                .await
-                .pop()
-                .ok_or_else(|| "none".into())
-        })
-        .await;
+    let event = cluster.latest_event(&bad).await;
     assert!(
         event.note.as_deref().unwrap().contains("no way to do bad"),
         "{:?}",
@@ -118,15 +110,7 @@ pub(crate) async fn panic_in_cleanup(cluster: Cluster) {
         })
         .await;
     cluster.delete_widget("w").await;
-    let event = cluster
-        .eventually("an event", async || {
-            cluster
-                .events(&widget)
-                .await
-                .pop()
-                .ok_or_else(|| "none".into())
-        })
-        .await;
+    let event = cluster.latest_event(&widget).await;
     assert_eq!(
         (event.reason.as_deref(), event.action.as_deref()),
         (Some("CleanupFailed"), Some("Cleanup"))
@@ -155,15 +139,7 @@ pub(crate) async fn chains_are_readable(cluster: Cluster) {
             .with_event_recorder(cluster.recorder()),
     );
     let widget = cluster.create_widget("w").await;
-    let event = cluster
-        .eventually("an event", async || {
-            cluster
-                .events(&widget)
-                .await
-                .pop()
-                .ok_or_else(|| "none".into())
-        })
-        .await;
+    let event = cluster.latest_event(&widget).await;
     let note = event.note.unwrap();
     assert_eq!(
         note.matches("widgets.e2e.example.com \"missing\" not found")

@@ -319,15 +319,7 @@ pub(crate) async fn refused_by_validation(cluster: Cluster) {
             .is_some_and(|s| s.contains("undomained"))),
         "{errors:?}"
     );
-    let event = cluster
-        .eventually("an event", async || {
-            cluster
-                .events(&map)
-                .await
-                .pop()
-                .ok_or_else(|| "none".into())
-        })
-        .await;
+    let event = cluster.latest_event(&map).await;
     assert_eq!(event.reason.as_deref(), Some("ReconcileFailed"));
 }
 

@@ -67,15 +67,7 @@ pub(crate) async fn metadata_reaches_span_observer_and_events(cluster: Cluster) 
         .with_observer(records.observer());
     cluster.run(controller.with_event_recorder(cluster.recorder()));
     let widget = cluster.create_widget("w").await;
-    let event = cluster
-        .eventually("an event", async || {
-            cluster
-                .events(&widget)
-                .await
-                .pop()
-                .ok_or_else(|| "none".into())
-        })
-        .await;
+    let event = cluster.latest_event(&widget).await;
     assert_eq!(
         (event.reason.as_deref(), event.note.as_deref()),
         (Some("Planned"), Some("all is planned"))

@@ -66,15 +66,7 @@ pub(crate) async fn hanging_pass_fails_and_is_retried(cluster: Cluster) {
         assert!(pass.duration >= LIMIT, "{:?}", pass.duration);
     }
     assert_eq!(script.failures()[1].consecutive, 1);
-    let event = cluster
-        .eventually("an event", async || {
-            cluster
-                .events(&bad)
-                .await
-                .pop()
-                .ok_or_else(|| "none".into())
-        })
-        .await;
+    let event = cluster.latest_event(&bad).await;
     assert_eq!(
         (event.type_.as_deref(), event.reason.as_deref()),
         (Some("Warning"), Some("ReconcileTimedOut"))
@@ -120,15 +112,7 @@ pub(crate) async fn hanging_cleanup_keeps_the_finalizer(cluster: Cluster) {
         })
         .await;
     cluster.delete_widget("w").await;
-    let event = cluster
-        .eventually("an event", async || {
-            cluster
-                .events(&widget)
-                .await
-                .pop()
-                .ok_or_else(|| "none".into())
-        })
-        .await;
+    let event = cluster.latest_event(&widget).await;
     assert_eq!(
         (event.reason.as_deref(), event.action.as_deref()),
         (Some("CleanupTimedOut"), Some("Cleanup"))
