@@ -52,6 +52,11 @@ impl Secret {
         self.folder.path().join("tls.key")
     }
 
+    async fn serve(&self) -> Running {
+        let server = local().with_tls(self.cert(), self.key()).bind().await;
+        Running::new(server.unwrap())
+    }
+
     async fn bind_error(&self) -> TlsError {
         match local().with_tls(self.cert(), self.key()).bind().await {
             Err(Error::Tls(error)) => error,
@@ -84,12 +89,7 @@ async fn connect(
 #[tokio::test]
 async fn answers_over_tls() {
     let (secret, trusted) = Secret::new();
-    let server = local()
-        .with_tls(secret.cert(), secret.key())
-        .bind()
-        .await
-        .unwrap();
-    let server = Running::new(server);
+    let server = secret.serve().await;
 
     // One that never shakes hands holds up neither others nor the end.
     let mut silent = soon(TcpStream::connect(server.address)).await.unwrap();
@@ -181,12 +181,7 @@ async fn served_after_reload(address: SocketAddr, certificate: &CertificateDer<'
 #[tokio::test]
 async fn a_handshake_that_does_not_end_is_cut_off() {
     let (secret, trusted) = Secret::new();
-    let server = local()
-        .with_tls(secret.cert(), secret.key())
-        .bind()
-        .await
-        .unwrap();
-    let server = Running::new(server);
+    let server = secret.serve().await;
     let mut silent = soon(TcpStream::connect(server.address)).await.unwrap();
     connect(server.address, &trusted).await.unwrap();
     pass_time(Duration::from_secs(11)).await;
@@ -200,12 +195,7 @@ async fn words_around_a_block_do_not_matter() {
     let (secret, trusted) = Secret::new();
     let pkcs8 = fs::read_to_string(secret.key()).unwrap();
     fs::write(secret.key(), format!("some words before\n\n{pkcs8}")).unwrap();
-    let server = local()
-        .with_tls(secret.cert(), secret.key())
-        .bind()
-        .await
-        .unwrap();
-    let server = Running::new(server);
+    let server = secret.serve().await;
     connect(server.address, &trusted).await.unwrap();
     server.stop().await.unwrap();
 }
