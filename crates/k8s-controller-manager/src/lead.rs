@@ -13,7 +13,7 @@ use crate::crew::{Crew, Ended};
 use crate::error::Error;
 use crate::gate::{Gate, gated};
 use crate::health::ManagerHealth;
-use crate::manager::LostLease;
+use crate::manager::{LostLease, lease};
 use crate::unit::{Id, Make, Term, Unit, try_make};
 
 /// How long the lease may take to be released. It is two requests; if the API server does not
@@ -122,7 +122,7 @@ impl Leader {
             if let Tenure::Over(ended) = self.tenure(&election).await {
                 return ended;
             }
-            let lease = format!("{}/{}", election.namespace(), election.lease_name());
+            let lease = lease(&election);
             tracing::warn!(lease, then = ?self.lost_lease, "lost the lease");
             if self.lost_lease == LostLease::Exit || self.halt.is_cancelled() {
                 self.health.stopping();

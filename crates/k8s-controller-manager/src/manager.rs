@@ -316,7 +316,8 @@ async fn drive(
     (ended, Some(asked))
 }
 
-fn lease(election: &LeaderElection) -> String {
+/// The lease, as `namespace/name`.
+pub(crate) fn lease(election: &LeaderElection) -> String {
     format!("{}/{}", election.namespace(), election.lease_name())
 }
 
