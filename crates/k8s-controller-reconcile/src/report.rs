@@ -73,8 +73,13 @@ impl Report {
     }
 
     /// `before` is how many failures in a row came before this one; for a conflict, conflicts.
-    pub(crate) fn fail<E: std::error::Error + 'static>(mut self, error: &Error<E>, before: u32) {
-        self.end(Outcome::Failed, Some(failure_of(error)), Requeue::None);
+    pub(crate) fn fail<E: std::error::Error + 'static>(
+        mut self,
+        error: &Error<E>,
+        failure: Failure,
+        before: u32,
+    ) {
+        self.end(Outcome::Failed, Some(failure), Requeue::None);
         let source = error.display_chain();
         let class = error.classify().as_str();
         self.span.in_scope(|| {
@@ -122,7 +127,7 @@ impl Report {
     }
 }
 
-fn failure_of<E: std::error::Error + 'static>(error: &Error<E>) -> Failure {
+pub(crate) fn failure_of<E: std::error::Error + 'static>(error: &Error<E>) -> Failure {
     match error {
         Error::Panicked(_) => Failure::Panicked,
         Error::TimedOut { .. } => Failure::TimedOut,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use k8s_controller_error::{Error, Panic, is_not_leading};
 use k8s_controller_events::{Event, Scope};
-use k8s_controller_observe::{Outcome, Requeue};
+use k8s_controller_observe::{Failure, Outcome, Requeue};
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Resource;
 use kube::runtime::controller::Action;
@@ -19,7 +19,7 @@ use super::{Done, Pass};
 use crate::backoff;
 use crate::context::{Context, default_error_action};
 use crate::metadata::publish;
-use crate::report::Report;
+use crate::report::{Report, failure_of};
 use crate::unwind::catch;
 
 impl<Ctx> Pass<'_, Ctx>
@@ -84,13 +84,14 @@ where
     ) -> (Action, Option<Event>) {
         let phase = report.phase();
         let tracker = &self.shared.memory.tracker;
-        let conflict = error.is_conflict() && !error.is_terminal();
+        let failure = failure_of(error);
+        let conflict = failure == Failure::Conflict;
         let before = if conflict {
             tracker.conflicted(&self.key)
         } else {
             tracker.failed(&self.key)
         };
-        report.fail(error, before);
+        report.fail(error, failure, before);
         let event = match self.events {
             // Whoever leads now tells how it goes.
             Some(_) if is_not_leading(error) => None,
