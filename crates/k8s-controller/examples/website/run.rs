@@ -183,6 +183,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_missing_kind_is_told_and_waited_for() {
+        // For the threads of other tests: `tracing` may take a log line for disabled everywhere that
+        // a thread without a subscriber was the first to meet.
+        tracing::subscriber::set_global_default(tracing_subscriber::registry()).unwrap();
         let log = Log::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()
