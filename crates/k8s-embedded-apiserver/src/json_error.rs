@@ -1,6 +1,6 @@
 //! Syntax errors of JSON in the words of the real server, which quotes its JSON scanner to the client.
 
-use crate::field_error::quote;
+use k8s_api_schema::quote;
 
 /// What is wrong with `body` as one JSON document; `None` if nothing is.
 pub(crate) fn syntax_error(body: &[u8]) -> Option<String> {

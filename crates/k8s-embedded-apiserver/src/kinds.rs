@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 use crate::selector::FieldRules;
 
 type Text = Cow<'static, str>;

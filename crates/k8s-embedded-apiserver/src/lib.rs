@@ -88,7 +88,6 @@ mod convert;
 mod defaults;
 mod definitions;
 mod discovery;
-mod field_error;
 #[cfg(feature = "http")]
 pub mod http;
 mod json_error;

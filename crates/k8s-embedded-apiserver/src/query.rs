@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::{IntErrorKind, ParseIntError};
 
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 use crate::status::Failure;
 
 /// Parameters; of one that is given twice the first counts.

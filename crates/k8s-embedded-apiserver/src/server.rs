@@ -314,7 +314,7 @@ fn json(code: u16, object: &Value) -> Response<ApiBody> {
 }
 
 fn warn(response: &mut Response<ApiBody>, text: &str) {
-    if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", crate::field_error::quote(text)))
+    if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", k8s_api_schema::quote(text)))
     {
         response.headers_mut().append(WARNING, value);
     }

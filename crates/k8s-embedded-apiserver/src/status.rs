@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::field_error::{FieldError, quote};
+use k8s_api_schema::{FieldError, quote};
 
 /// One entry of `details.causes`.
 #[derive(Clone, Debug, PartialEq)]

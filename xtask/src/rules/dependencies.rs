@@ -5,7 +5,7 @@ use crate::workspace::{Dependency, Member};
 /// Which others of the workspace a crate may depend on, in what it ships.
 ///
 /// Tests and examples of a crate may use more, but for [`LONERS`].
-const ALLOWED: [(&str, &[&str]); 14] = [
+const ALLOWED: [(&str, &[&str]); 17] = [
     ("k8s-controller-error", &[]),
     ("k8s-controller-observe", &[]),
     ("k8s-controller-events", &["k8s-controller-error"]),
@@ -47,7 +47,17 @@ const ALLOWED: [(&str, &[&str]); 14] = [
             "k8s-controller-reconcile",
         ],
     ),
-    ("k8s-embedded-apiserver", &[]),
+    ("k8s-api-schema", &[]),
+    ("k8s-structured-merge", &["k8s-api-schema"]),
+    ("k8s-custom-schema", &["k8s-api-schema"]),
+    (
+        "k8s-embedded-apiserver",
+        &[
+            "k8s-api-schema",
+            "k8s-custom-schema",
+            "k8s-structured-merge",
+        ],
+    ),
     ("k8s-controller-bench", ANY),
     ("k8s-controller-tests", ANY),
     ("xtask", &[]),

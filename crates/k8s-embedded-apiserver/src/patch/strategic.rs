@@ -9,7 +9,7 @@
 use serde_json::{Map, Value};
 
 use super::decode;
-use crate::field_error::quote;
+use k8s_api_schema::quote;
 use crate::json_error::type_name;
 use crate::status::Failure;
 

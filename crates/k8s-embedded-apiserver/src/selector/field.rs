@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::field_error::quote;
+use k8s_api_schema::quote;
 use crate::status::Failure;
 
 /// Fields that a kind can be selected by, beside `metadata.name` (and `metadata.namespace` where it has one).

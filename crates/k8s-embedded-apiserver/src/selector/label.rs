@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 use crate::status::Failure;
 use crate::validation::{label_key, label_value};
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::accept::{MEDIA_TYPES, clauses};
 use super::columns::Column;
 use super::{cells, columns};
-use crate::field_error::quote;
+use k8s_api_schema::quote;
 use crate::kinds::Kind;
 use crate::status::Failure;
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{crd_versions, names};
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 
 const IMMUTABLE: &str = "field is immutable";
 

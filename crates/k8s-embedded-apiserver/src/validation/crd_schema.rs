@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 
 const TYPES: &[&str] = &["array", "boolean", "integer", "number", "object", "string"];
 const EMPTY_TO_BE_STRUCTURAL: &str = "must be empty to be structural";

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::crd::{list, text};
 use super::{crd_schema, names};
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 
 const COLUMN_TYPES: &[&str] = &["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: &[&str] = &[

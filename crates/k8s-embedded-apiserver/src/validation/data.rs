@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::names;
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 
 /// Most bytes of data that a ConfigMap or Secret may have.
 const MAX_BYTES: usize = 1024 * 1024;

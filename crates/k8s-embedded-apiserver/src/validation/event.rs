@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::names;
-use crate::field_error::{FieldError, quote};
+use k8s_api_schema::{FieldError, quote};
 
 /// Longest reporting instance, action and reason, in bytes, though the message says characters.
 const MAX_TEXT: usize = 128;

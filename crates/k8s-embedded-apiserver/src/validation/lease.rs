@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 
 /// A Lease, new or replaced.
 pub(crate) fn lease(object: &Value, _old: Option<&Value>) -> Vec<FieldError> {

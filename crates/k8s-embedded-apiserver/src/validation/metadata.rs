@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::names;
-use crate::field_error::{FieldError, quote};
+use k8s_api_schema::{FieldError, quote};
 use crate::kinds::{Kind, NameRule};
 
 /// Most bytes that all annotations of an object may have together, keys included.

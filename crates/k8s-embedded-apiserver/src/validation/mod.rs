@@ -16,7 +16,7 @@ mod workload;
 
 use serde_json::Value;
 
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 use crate::kinds::Kind;
 
 pub(crate) use crd::custom_resource_definition;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{metadata, names};
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 
 /// A Pod; `old` is the one that it replaces.
 pub(crate) fn pod(object: &Value, old: Option<&Value>) -> Vec<FieldError> {

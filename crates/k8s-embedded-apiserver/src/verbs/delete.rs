@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{Answer, Call, list};
 use crate::body;
 use crate::codec::typed;
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 use crate::kinds::Deleted;
 use crate::lifecycle::{Deletion, NAMESPACES, Propagation, State};
 use crate::metadata;

@@ -179,7 +179,7 @@ fn subject(kind: &Kind) -> (&str, &str) {
 fn refuse(
     kind: &Kind,
     name: &str,
-    errors: &[crate::field_error::FieldError],
+    errors: &[k8s_api_schema::FieldError],
 ) -> Result<(), Failure> {
     if errors.is_empty() {
         return Ok(());

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Answer, Call, create, update};
 use crate::body;
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
 use crate::metadata;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Answer, Call, patch, refuse, update};
 use crate::body;
 use crate::codec::typed;
-use crate::field_error::FieldError;
+use k8s_api_schema::FieldError;
 use crate::kinds::Scale;
 use crate::lifecycle::State;
 use crate::metadata::{self, object_mut};

@@ -94,7 +94,7 @@ fn check_version(call: &Call, existing: &Value, sent: &str) -> Result<(), Failur
         if kind.unconditional_update {
             return Ok(());
         }
-        let error = crate::field_error::FieldError::invalid(
+        let error = k8s_api_schema::FieldError::invalid(
             "metadata.resourceVersion",
             json!(0),
             "must be specified for an update",

@@ -16,9 +16,9 @@ enum Type {
 
 /// Why the value of a field is refused.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct FieldError {
+pub struct FieldError {
     /// Path of the field, such as `metadata.finalizers[0]`.
-    pub(crate) field: String,
+    pub field: String,
     kind: Type,
     /// The refused value as it is printed; empty where it is not.
     value: String,
@@ -35,7 +35,7 @@ impl FieldError {
         }
     }
 
-    pub(crate) fn invalid(
+    pub fn invalid(
         field: impl Into<String>,
         value: impl Into<Value>,
         detail: impl Into<String>,
@@ -44,7 +44,7 @@ impl FieldError {
     }
 
     /// Like [`FieldError::invalid`] with a value that is printed as it comes.
-    pub(crate) fn invalid_printed(
+    pub fn invalid_printed(
         field: impl Into<String>,
         printed: String,
         detail: impl Into<String>,
@@ -55,11 +55,11 @@ impl FieldError {
         }
     }
 
-    pub(crate) fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(field, Type::Required, &Value::Null, detail)
     }
 
-    pub(crate) fn not_supported(
+    pub fn not_supported(
         field: impl Into<String>,
         value: impl Into<Value>,
         valid: &[&str],
@@ -73,22 +73,22 @@ impl FieldError {
         Self::new(field, Type::NotSupported, &value.into(), detail)
     }
 
-    pub(crate) fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::new(field, Type::Duplicate, &value.into(), "")
     }
 
-    pub(crate) fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
+    pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(field, Type::Forbidden, &Value::Null, detail)
     }
 
-    pub(crate) fn too_long(field: impl Into<String>, max_bytes: usize) -> Self {
+    pub fn too_long(field: impl Into<String>, max_bytes: usize) -> Self {
         let unit = if max_bytes == 1 { "byte" } else { "bytes" };
         let detail = format!("may not be more than {max_bytes} {unit}");
         Self::new(field, Type::TooLong, &Value::Null, detail)
     }
 
     /// The cause's reason.
-    pub(crate) fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> &'static str {
         match self.kind {
             Type::Invalid => "FieldValueInvalid",
             Type::Required => "FieldValueRequired",
@@ -100,7 +100,7 @@ impl FieldError {
     }
 
     /// The text without the field: the cause's message.
-    pub(crate) fn body(&self) -> String {
+    pub fn body(&self) -> String {
         let word = match self.kind {
             Type::Invalid => "Invalid value",
             Type::Required => "Required value",
@@ -137,7 +137,7 @@ fn print_value(value: &Value) -> String {
 }
 
 /// `text` in double quotes with the escapes of Go's `%q`.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     use std::fmt::Write as _;
 
     let mut out = String::with_capacity(text.len() + 2);

@@ -1,0 +1,168 @@
+//! What a type of the API is: the fields, lists and maps that decoding, merging and applying need to know.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// Which type of a [`Schema`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TypeId(pub u32);
+
+/// Types that refer to one another.
+#[derive(Clone, Debug, Default)]
+pub struct Schema {
+    types: Vec<Type>,
+}
+
+impl Schema {
+    /// A schema without types.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a type.
+    ///
+    /// # Panics
+    ///
+    /// With more than `u32::MAX` types.
+    pub fn push(&mut self, type_: Type) -> TypeId {
+        let id = u32::try_from(self.types.len()).expect("fewer than u32::MAX types");
+        self.types.push(type_);
+        TypeId(id)
+    }
+
+    /// Puts another type in the place of one, so that types can refer to themselves.
+    pub fn replace(&mut self, id: TypeId, type_: Type) {
+        self.types[id.0 as usize] = type_;
+    }
+
+    /// The type of an id that [`push`](Self::push) gave.
+    #[must_use]
+    pub fn get(&self, id: TypeId) -> &Type {
+        &self.types[id.0 as usize]
+    }
+}
+
+/// One type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Type {
+    /// A single value.
+    Scalar(Scalar),
+    /// A JSON object with known fields.
+    Struct(Struct),
+    /// A JSON object with keys of the user's choice.
+    Map(Map),
+    /// A JSON list.
+    List(List),
+    /// Whatever JSON the user wants. To apply, its objects are maps by key and its lists are single values.
+    Any,
+}
+
+/// What a single value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number of 32 bits.
+    Int32,
+    /// A whole number of 64 bits.
+    Int64,
+    /// Any number.
+    Number,
+    /// A text.
+    String,
+    /// Bytes as base64.
+    Bytes,
+    /// RFC 3339 in whole seconds.
+    Time,
+    /// RFC 3339 with six digits of fractions.
+    MicroTime,
+    /// A duration as Go prints it.
+    Duration,
+    /// `100m`, `1Gi`.
+    Quantity,
+    /// A whole number or a text.
+    IntOrString,
+    /// Any single value or, as a whole, any JSON.
+    Any,
+}
+
+/// A JSON object with known fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Struct {
+    /// By name.
+    pub fields: BTreeMap<String, Field>,
+    /// To apply, it is one value.
+    pub atomic: bool,
+    /// Fields beside the known ones are kept, and are of this type.
+    pub rest: Option<TypeId>,
+}
+
+/// A field of a [`Struct`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// Its type.
+    pub type_: TypeId,
+    /// The schema lists it under `required`.
+    pub required: bool,
+    /// The default of the schema.
+    pub default: Option<Value>,
+    /// How the server writes it when there is nothing in it.
+    pub empty: Empty,
+    /// How a strategic merge patch treats it.
+    pub patch: Patch,
+    /// Its number in protobuf; 0 where it has none.
+    pub number: u32,
+}
+
+/// How the server writes a field that holds the zero value of its Go type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Empty {
+    /// As `null`, `""`, `0`, `false`, `{}`.
+    Written,
+    /// Not at all.
+    Omitted,
+    /// A pointer: what was sent is kept, even if it is empty; what was not sent is left out.
+    Pointer,
+}
+
+/// How a strategic merge patch treats a field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patch {
+    /// `x-kubernetes-patch-strategy` has `merge`.
+    pub merge: bool,
+    /// `x-kubernetes-patch-strategy` has `retainKeys`.
+    pub retain_keys: bool,
+    /// `x-kubernetes-patch-merge-key`.
+    pub key: Option<String>,
+}
+
+/// A JSON object with keys of the user's choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Map {
+    /// The type of each value.
+    pub values: TypeId,
+    /// To apply, it is one value.
+    pub atomic: bool,
+}
+
+/// A JSON list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// The type of each item.
+    pub items: TypeId,
+    /// What tells items apart.
+    pub kind: ListKind,
+}
+
+/// `x-kubernetes-list-type` with its keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListKind {
+    /// To apply, the list is one value.
+    Atomic,
+    /// Each item is there at most once.
+    Set,
+    /// Items are told apart by these fields.
+    Map(Vec<String>),
+}

@@ -1,0 +1,1 @@
+//! Schemas of custom resources: structural rules, pruning, defaults, validation, CEL.

@@ -1,0 +1,1 @@
+//! Server-side apply: sets of fields, managedFields, merge and conflicts.
