@@ -12,6 +12,8 @@ enum Type {
     Duplicate,
     Forbidden,
     TooLong,
+    TooMany,
+    NotFound,
 }
 
 /// Why the value of a field is refused.
@@ -35,6 +37,7 @@ impl FieldError {
         }
     }
 
+    /// The value breaks a rule.
     pub fn invalid(
         field: impl Into<String>,
         value: impl Into<Value>,
@@ -55,10 +58,12 @@ impl FieldError {
         }
     }
 
+    /// The value is missing.
     pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(field, Type::Required, &Value::Null, detail)
     }
 
+    /// The value is none of the valid ones.
     pub fn not_supported(
         field: impl Into<String>,
         value: impl Into<Value>,
@@ -73,18 +78,59 @@ impl FieldError {
         Self::new(field, Type::NotSupported, &value.into(), detail)
     }
 
+    /// The value is there twice.
     pub fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
         Self::new(field, Type::Duplicate, &value.into(), "")
     }
 
+    /// The field may not be set so.
     pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(field, Type::Forbidden, &Value::Null, detail)
     }
 
+    /// The text has too many bytes.
     pub fn too_long(field: impl Into<String>, max_bytes: usize) -> Self {
         let unit = if max_bytes == 1 { "byte" } else { "bytes" };
         let detail = format!("may not be more than {max_bytes} {unit}");
         Self::new(field, Type::TooLong, &Value::Null, detail)
+    }
+
+    /// Like [`FieldError::invalid`] without the value.
+    pub fn invalid_omitted(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            kind: Type::Invalid,
+            ..Self::forbidden(field, detail)
+        }
+        .without_value()
+    }
+
+    /// Like [`FieldError::not_supported`] with a value that is printed as it comes.
+    pub fn not_supported_printed(
+        field: impl Into<String>,
+        printed: String,
+        valid: &[&str],
+    ) -> Self {
+        Self {
+            value: printed,
+            ..Self::not_supported(field, Value::Null, valid)
+        }
+    }
+
+    /// The value names something that is not there.
+    pub fn not_found(field: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self::new(field, Type::NotFound, &value.into(), "")
+    }
+
+    /// The list has too many items.
+    pub fn too_many(field: impl Into<String>, actual: usize, max: usize) -> Self {
+        let unit = if max == 1 { "item" } else { "items" };
+        let detail = format!("must have at most {max} {unit}");
+        Self::new(field, Type::TooMany, &actual.into(), detail)
+    }
+
+    fn without_value(mut self) -> Self {
+        self.value.clear();
+        self
     }
 
     /// The cause's reason.
@@ -96,6 +142,8 @@ impl FieldError {
             Type::Duplicate => "FieldValueDuplicate",
             Type::Forbidden => "FieldValueForbidden",
             Type::TooLong => "FieldValueTooLong",
+            Type::TooMany => "FieldValueTooMany",
+            Type::NotFound => "FieldValueNotFound",
         }
     }
 
@@ -108,9 +156,13 @@ impl FieldError {
             Type::Duplicate => "Duplicate value",
             Type::Forbidden => "Forbidden",
             Type::TooLong => "Too long",
+            Type::TooMany => "Too many",
+            Type::NotFound => "Not found",
         };
         let mut text = String::from(word);
-        if !matches!(self.kind, Type::Required | Type::Forbidden | Type::TooLong) {
+        if !matches!(self.kind, Type::Required | Type::Forbidden | Type::TooLong)
+            && !self.value.is_empty()
+        {
             text.push_str(": ");
             text.push_str(&self.value);
         }

@@ -2,6 +2,8 @@
 
 mod field_error;
 mod model;
+mod quantity;
 
 pub use field_error::{FieldError, quote};
 pub use model::{Empty, Field, List, ListKind, Map, Patch, Scalar, Schema, Struct, Type, TypeId};
+pub use quantity::{Quantity, QuantityError};
