@@ -243,6 +243,7 @@ fn kind_of(definition: &Value, version: &Value, storage_version: &str, all: &[&V
         from_storage: |object| object,
         default: |_| {},
         on_create: |_| {},
+        on_update: |_, _| {},
         validate: |_, _| Vec::new(),
         custom: Some(Arc::new(custom)),
     }

@@ -111,6 +111,9 @@ pub(crate) struct Kind {
     pub(crate) default: fn(&mut Value),
     /// Sets what a create may not choose (status), on the stored form.
     pub(crate) on_create: fn(&mut Value),
+    /// Sets what an update may not choose, on the stored form, before it is validated; the second argument is the
+    /// object before the update.
+    pub(crate) on_update: fn(&mut Value, &Value),
     /// Checks the stored form; the second argument is the object before an update.
     pub(crate) validate: fn(&Value, Option<&Value>) -> Vec<FieldError>,
     pub(crate) custom: Option<Arc<Custom>>,
@@ -167,6 +170,7 @@ impl Kind {
             from_storage: |object| object,
             default: |_| {},
             on_create: |_| {},
+            on_update: |_, _| {},
             validate: |_, _| Vec::new(),
             custom: None,
         }
@@ -223,6 +227,11 @@ impl Kind {
 
     pub(crate) fn on_create(mut self, hook: fn(&mut Value)) -> Self {
         self.on_create = hook;
+        self
+    }
+
+    pub(crate) fn on_update(mut self, hook: fn(&mut Value, &Value)) -> Self {
+        self.on_update = hook;
         self
     }
 

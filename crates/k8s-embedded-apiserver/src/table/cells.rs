@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::age::since;
 use super::columns::Column;
-use super::{events, nodes, pods, services};
+use super::kinds;
 use crate::kinds::Kind;
 
 /// One cell for each column.
@@ -14,32 +14,8 @@ pub(super) fn of(kind: &Kind, columns: &[Column], object: &Value, now: Timestamp
     if kind.is_custom() {
         return row.custom(columns);
     }
-    match (kind.group.as_ref(), kind.kind.as_ref()) {
-        ("", "ConfigMap") => vec![
-            row.name(),
-            json!(row.len("/data") + row.len("/binaryData")),
-            row.age(),
-        ],
-        ("", "Secret") => vec![
-            row.name(),
-            row.cell("/type"),
-            json!(row.len("/data")),
-            row.age(),
-        ],
-        ("", "Namespace") => vec![row.name(), row.cell("/status/phase"), row.age()],
-        ("", "ServiceAccount") => vec![row.name(), row.age()],
-        ("", "Pod") => pods::cells(&row),
-        ("", "Service") => services::cells(&row),
-        ("", "Node") => nodes::cells(&row),
-        ("" | "events.k8s.io", "Event") => events::cells(&row),
-        ("apps", "Deployment") => row.deployment(),
-        ("apps", "ReplicaSet") => row.replica_set(),
-        ("coordination.k8s.io", "Lease") => {
-            vec![row.name(), row.cell("/spec/holderIdentity"), row.age()]
-        }
-        ("apiextensions.k8s.io", "CustomResourceDefinition") => row.definition(),
-        _ => vec![row.name(), row.cell("/metadata/creationTimestamp")],
-    }
+    kinds::cells(kind, &row)
+        .unwrap_or_else(|| vec![row.name(), row.cell("/metadata/creationTimestamp")])
 }
 
 /// An object that is made a row.
@@ -78,7 +54,7 @@ impl Row<'_> {
             .unwrap_or(0)
     }
 
-    fn len(&self, pointer: &str) -> usize {
+    pub(super) fn len(&self, pointer: &str) -> usize {
         self.object
             .pointer(pointer)
             .and_then(Value::as_object)
@@ -105,7 +81,7 @@ impl Row<'_> {
             .collect()
     }
 
-    fn containers(&self) -> [Value; 2] {
+    pub(super) fn containers(&self) -> [Value; 2] {
         let containers = self.list("/spec/template/spec/containers");
         ["name", "image"].map(|field| {
             let texts: Vec<&str> = containers
@@ -119,83 +95,6 @@ impl Row<'_> {
                 .collect();
             json!(texts.join(","))
         })
-    }
-
-    fn deployment(&self) -> Vec<Value> {
-        let [names, images] = self.containers();
-        vec![
-            self.name(),
-            json!(format!(
-                "{}/{}",
-                self.number("/status/readyReplicas"),
-                self.number("/spec/replicas")
-            )),
-            json!(self.number("/status/updatedReplicas")),
-            json!(self.number("/status/availableReplicas")),
-            self.age(),
-            names,
-            images,
-            json!(selector_text(self.object.pointer("/spec/selector"))),
-        ]
-    }
-
-    fn replica_set(&self) -> Vec<Value> {
-        let [names, images] = self.containers();
-        vec![
-            self.name(),
-            json!(self.number("/spec/replicas")),
-            json!(self.number("/status/replicas")),
-            json!(self.number("/status/readyReplicas")),
-            self.age(),
-            names,
-            images,
-            json!(or_none(selector_text(
-                self.object.pointer("/spec/selector")
-            ))),
-        ]
-    }
-
-    fn definition(&self) -> Vec<Value> {
-        let is = |value: &Value, key: &str| value.get(key) == Some(&Value::Bool(true));
-        let mut versions: Vec<String> = self
-            .list("/spec/versions")
-            .iter()
-            .filter(|version| is(version, "served"))
-            .map(|version| {
-                let name = version
-                    .get("name")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
-                format!(
-                    "{name}{}",
-                    if is(version, "storage") {
-                        "(storage)"
-                    } else {
-                        ""
-                    }
-                )
-            })
-            .collect();
-        versions.sort_unstable();
-        let short: Vec<&str> = self
-            .list("/spec/names/shortNames")
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
-        let established = self.list("/status/conditions").iter().any(|condition| {
-            condition.get("type") == Some(&json!("Established"))
-                && condition.get("status") == Some(&json!("True"))
-        });
-        vec![
-            self.name(),
-            self.cell("/spec/scope"),
-            json!(versions.join(",")),
-            self.cell("/metadata/creationTimestamp"),
-            self.cell("/spec/group"),
-            self.cell("/spec/names/kind"),
-            json!(short.join(",")),
-            json!(established),
-        ]
     }
 }
 
@@ -215,7 +114,7 @@ pub(super) fn pairs(labels: Option<&Value>) -> Vec<String> {
 }
 
 /// A `LabelSelector` object as the text of a label selector.
-fn selector_text(selector: Option<&Value>) -> String {
+pub(super) fn selector_text(selector: Option<&Value>) -> String {
     let mut parts = pairs(selector.and_then(|selector| selector.get("matchLabels")));
     let expressions = selector
         .and_then(|selector| selector.get("matchExpressions"))

@@ -4,12 +4,9 @@ mod accept;
 mod age;
 mod cells;
 mod columns;
-mod events;
 mod jsonpath;
-mod nodes;
-mod pods;
+mod kinds;
 mod rendering;
-mod services;
 
 pub(crate) use accept::{MEDIA_TYPES, clauses};
 pub(crate) use rendering::{IncludeObject, Rendering, Representation};

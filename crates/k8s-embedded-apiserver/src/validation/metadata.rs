@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::names;
-use k8s_api_schema::{FieldError, quote};
 use crate::kinds::{Kind, NameRule};
+use k8s_api_schema::{FieldError, quote};
 
 /// Most bytes that all annotations of an object may have together, keys included.
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;

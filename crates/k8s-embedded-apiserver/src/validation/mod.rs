@@ -4,27 +4,36 @@
 //! `reportingComponent`), whichever group it was sent to, as the real server does.
 //! Objects are not checked against a schema here, neither that of a built-in kind nor that of a definition.
 
+pub(crate) mod admissionregistration;
+pub(crate) mod apps;
+pub(crate) mod autoscaling;
+pub(crate) mod batch;
+pub(crate) mod coordination;
+pub(crate) mod core;
 mod crd;
 mod crd_schema;
 mod crd_versions;
-mod data;
-mod event;
-mod lease;
+pub(crate) mod discovery;
+pub(crate) mod events;
 mod metadata;
 mod names;
-mod workload;
+pub(crate) mod networking;
+pub(crate) mod pods;
+pub(crate) mod policy;
+pub(crate) mod rbac;
+pub(crate) mod scheduling;
+pub(crate) mod storage;
 
 use serde_json::Value;
 
-use k8s_api_schema::FieldError;
 use crate::kinds::Kind;
+use k8s_api_schema::FieldError;
 
-pub(crate) use crd::custom_resource_definition;
-pub(crate) use data::{config_map, secret};
-pub(crate) use event::{core_event, event};
-pub(crate) use lease::lease;
+/// What the group `apiextensions.k8s.io` validates.
+pub(crate) mod apiextensions {
+    pub(crate) use super::crd::custom_resource_definition;
+}
 pub(crate) use names::{label_key, label_value};
-pub(crate) use workload::{deployment, pod};
 
 /// Every error of a new object in its stored form, which has its name (generated or not) and namespace already.
 pub(crate) fn create(kind: &Kind, object: &Value) -> Vec<FieldError> {

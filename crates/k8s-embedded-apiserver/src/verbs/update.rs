@@ -141,8 +141,9 @@ pub(super) fn finish(
         }
     }
     if kind.storage == definitions::STORAGE {
-        defaults::stored_versions(&mut new);
+        defaults::apiextensions::stored_versions(&mut new);
     }
+    (kind.on_update)(&mut new, existing);
     if raises_generation(kind, existing, &new) {
         let generation = existing
             .pointer("/metadata/generation")

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::cells::{Row, or_none};
+use crate::table::cells::{Row, or_none};
 
-pub(super) fn cells(row: &Row<'_>) -> Vec<Value> {
+pub(super) fn row(row: &Row<'_>) -> Vec<Value> {
     let ready = row
         .list("/status/conditions")
         .iter()

@@ -2,9 +2,49 @@
 
 use serde_json::{Value, json};
 
-use super::cells::{Row, or_none};
+use crate::table::cells::{Row, or_none};
+use crate::table::columns::{Column, age, name, shown, wide};
 
-pub(super) fn cells(row: &Row<'_>) -> Vec<Value> {
+pub(super) fn columns(kind: &str) -> Option<Vec<Column>> {
+    Some(match kind {
+        "Pod" => vec![
+            name(),
+            shown(
+                "Ready",
+                "The aggregate readiness state of this pod for accepting traffic.",
+            ),
+            shown(
+                "Status",
+                "The aggregate status of the containers in this pod.",
+            ),
+            shown(
+                "Restarts",
+                "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
+            ),
+            age(),
+            wide("IP", "Address of the pod."),
+            wide("Node", "Node that the pod is scheduled to."),
+            wide(
+                "Nominated Node",
+                "Node that pods are being preempted on for this one.",
+            ),
+            wide(
+                "Readiness Gates",
+                "Conditions that must hold, and how many of them do.",
+            ),
+        ],
+        _ => return None,
+    })
+}
+
+pub(super) fn cells(kind: &str, row: &Row<'_>) -> Option<Vec<Value>> {
+    Some(match kind {
+        "Pod" => self::row(row),
+        _ => return None,
+    })
+}
+
+fn row(row: &Row<'_>) -> Vec<Value> {
     let statuses = row.list("/status/containerStatuses");
     let total = row.list("/spec/containers").len();
     let ready = statuses

@@ -2,10 +2,39 @@
 
 use serde_json::{Value, json};
 
-use super::age::since;
-use super::cells::Row;
+use crate::table::age::since;
+use crate::table::cells::Row;
+use crate::table::columns::{Column, name, shown, wide};
 
-pub(super) fn cells(row: &Row<'_>) -> Vec<Value> {
+pub(super) fn columns(kind: &str) -> Option<Vec<Column>> {
+    Some(match kind {
+        "Event" => vec![
+            shown("Last Seen", "When it happened last."),
+            shown("Type", "Normal or Warning."),
+            shown("Reason", "A short reason for machines."),
+            shown("Object", "What it is about."),
+            wide("Subobject", "The part of the object."),
+            wide("Source", "Who reported it."),
+            shown("Message", "A description for people."),
+            wide("First Seen", "When it happened first."),
+            wide("Count", "How often it happened."),
+            Column {
+                priority: 1,
+                ..name()
+            },
+        ],
+        _ => return None,
+    })
+}
+
+pub(super) fn cells(kind: &str, row: &Row<'_>) -> Option<Vec<Value>> {
+    Some(match kind {
+        "Event" => self::row(row),
+        _ => return None,
+    })
+}
+
+fn row(row: &Row<'_>) -> Vec<Value> {
     // The two groups name these differently.
     let either = |new: &str, core: &str| match row.text(new) {
         "" => row.text(core).to_owned(),

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::cells::{Row, or_none, pairs};
+use crate::table::cells::{Row, or_none, pairs};
 
-pub(super) fn cells(row: &Row<'_>) -> Vec<Value> {
+pub(super) fn row(row: &Row<'_>) -> Vec<Value> {
     let join = |pointer: &str| {
         let texts: Vec<&str> = row.list(pointer).iter().filter_map(Value::as_str).collect();
         texts.join(",")

@@ -1,0 +1,7 @@
+//! The group `admissionregistration.k8s.io`.
+
+use crate::kinds::Kind;
+
+pub(super) fn kinds() -> Vec<Kind> {
+    vec![]
+}

@@ -1,0 +1,26 @@
+//! The group `apiextensions.k8s.io`.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
+
+use crate::codec::typed;
+use crate::kinds::{Generation, Kind};
+use crate::{defaults, validation};
+
+pub(super) fn kinds() -> Vec<Kind> {
+    vec![
+        Kind::row(
+            ("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
+            "customresourcedefinitions",
+            "customresourcedefinition",
+            typed::<apiextensions::CustomResourceDefinition>,
+        )
+        .short(&["crd", "crds"])
+        .cluster()
+        .with_status()
+        .needs_version()
+        .generation(Generation::Spec)
+        .defaults(defaults::apiextensions::custom_resource_definition)
+        .on_create(defaults::apiextensions::new_custom_resource_definition)
+        .validated(validation::apiextensions::custom_resource_definition),
+    ]
+}

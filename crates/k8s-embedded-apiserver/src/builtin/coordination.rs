@@ -1,0 +1,19 @@
+//! The group `coordination.k8s.io`.
+
+use crate::kinds::Kind;
+use crate::{defaults, times, validation};
+
+pub(super) fn kinds() -> Vec<Kind> {
+    vec![
+        Kind::row(
+            ("coordination.k8s.io", "v1", "Lease"),
+            "leases",
+            "lease",
+            times::lease,
+        )
+        .created_by_put()
+        .needs_version()
+        .defaults(defaults::coordination::lease)
+        .validated(validation::coordination::lease),
+    ]
+}

@@ -1,0 +1,7 @@
+//! The group `policy`.
+
+use crate::kinds::Kind;
+
+pub(super) fn kinds() -> Vec<Kind> {
+    vec![]
+}

@@ -1,0 +1,46 @@
+//! The group `rbac.authorization.k8s.io`.
+
+use k8s_openapi::api::rbac::v1 as rbac;
+
+use crate::codec::typed;
+use crate::defaults;
+use crate::kinds::{Kind, NameRule};
+
+pub(super) fn kinds() -> Vec<Kind> {
+    vec![
+        Kind::row(
+            ("rbac.authorization.k8s.io", "v1", "ClusterRole"),
+            "clusterroles",
+            "clusterrole",
+            typed::<rbac::ClusterRole>,
+        )
+        .cluster()
+        .names(NameRule::PathSegment)
+        .defaults(defaults::rbac::role),
+        Kind::row(
+            ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding"),
+            "clusterrolebindings",
+            "clusterrolebinding",
+            typed::<rbac::ClusterRoleBinding>,
+        )
+        .cluster()
+        .names(NameRule::PathSegment)
+        .defaults(defaults::rbac::role_binding),
+        Kind::row(
+            ("rbac.authorization.k8s.io", "v1", "Role"),
+            "roles",
+            "role",
+            typed::<rbac::Role>,
+        )
+        .names(NameRule::PathSegment)
+        .defaults(defaults::rbac::role),
+        Kind::row(
+            ("rbac.authorization.k8s.io", "v1", "RoleBinding"),
+            "rolebindings",
+            "rolebinding",
+            typed::<rbac::RoleBinding>,
+        )
+        .names(NameRule::PathSegment)
+        .defaults(defaults::rbac::role_binding),
+    ]
+}

@@ -1,0 +1,1 @@
+//! Defaults: the group `admissionregistration.k8s.io`.

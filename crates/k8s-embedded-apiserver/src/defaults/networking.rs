@@ -1,0 +1,1 @@
+//! Defaults: the group `networking.k8s.io`.

@@ -1,0 +1,1 @@
+//! Defaults: the group `policy`.

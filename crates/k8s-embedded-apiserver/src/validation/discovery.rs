@@ -1,0 +1,1 @@
+//! Validation: the group `discovery.k8s.io`.

@@ -1,0 +1,1 @@
+//! Validation: the group `policy`.

@@ -1,0 +1,1 @@
+//! Validation: the group `rbac.authorization.k8s.io`.

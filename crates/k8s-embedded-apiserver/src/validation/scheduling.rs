@@ -1,0 +1,1 @@
+//! Validation: the group `scheduling.k8s.io`.

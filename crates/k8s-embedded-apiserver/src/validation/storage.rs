@@ -1,0 +1,1 @@
+//! Validation: the group `storage.k8s.io`.
