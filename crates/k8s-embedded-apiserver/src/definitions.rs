@@ -77,7 +77,7 @@ pub(crate) fn set_condition(
 /// The names of a built-in resource are nobody else's.
 pub(crate) fn accept_names(
     definition: &Value,
-    others: &[Arc<Value>],
+    others: &[Value],
     is_builtin: bool,
     now: &str,
 ) -> Value {
@@ -239,6 +239,7 @@ fn kind_of(definition: &Value, version: &Value, storage_version: &str, all: &[&V
         names: NameRule::Subdomain,
         fields: FieldRules::Listed(&[]),
         normalize: custom_object,
+        is_view: false,
         to_storage: |object| object,
         from_storage: |object| object,
         default: |_| {},

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use k8s_api_schema::FieldError;
+use crate::object::Object;
 use crate::selector::FieldRules;
+use k8s_api_schema::FieldError;
 
 type Text = Cow<'static, str>;
 
@@ -104,6 +105,8 @@ pub(crate) struct Kind {
     pub(crate) fields: FieldRules<'static>,
     /// Reads a body into the kind's fields and writes it as the real server would.
     pub(crate) normalize: fn(Value) -> Result<Value, String>,
+    /// It is another form of the objects of another kind.
+    pub(crate) is_view: bool,
     /// From this version to the stored one and back.
     pub(crate) to_storage: fn(Value) -> Value,
     pub(crate) from_storage: fn(Value) -> Value,
@@ -127,6 +130,11 @@ impl Kind {
         } else {
             format!("{}/{}", self.group, self.version)
         }
+    }
+
+    /// Whether an answer shows an object just as it is stored.
+    pub(crate) fn shows_as_stored(&self, stored: &Object) -> bool {
+        !self.is_view && stored.is_of_version(&self.group, &self.version)
     }
 
     pub(crate) fn is_custom(&self) -> bool {
@@ -166,6 +174,7 @@ impl Kind {
             names: NameRule::Subdomain,
             fields: FieldRules::MetadataOnly,
             normalize,
+            is_view: false,
             to_storage: |object| object,
             from_storage: |object| object,
             default: |_| {},
@@ -265,6 +274,7 @@ impl Kind {
         from: fn(Value) -> Value,
     ) -> Self {
         self.storage = storage.into();
+        self.is_view = true;
         self.to_storage = to;
         self.from_storage = from;
         self

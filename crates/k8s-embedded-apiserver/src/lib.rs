@@ -94,6 +94,7 @@ mod json_error;
 mod kinds;
 mod lifecycle;
 mod metadata;
+mod object;
 mod patch;
 mod protobuf;
 mod query;

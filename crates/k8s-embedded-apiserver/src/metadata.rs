@@ -10,31 +10,83 @@ pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-pub(crate) fn name(object: &Value) -> &str {
-    text(object, "/metadata/name")
+/// What is asked of a tree of JSON and of a stored object alike.
+pub(crate) trait Meta {
+    fn name(&self) -> &str;
+    fn namespace(&self) -> &str;
+    fn uid(&self) -> &str;
+    fn version(&self) -> &str;
+    fn is_deleting(&self) -> bool;
+    /// The finalizers, in order.
+    fn finalizers(&self) -> Vec<&str>;
+    fn owners(&self) -> Vec<Owner>;
 }
 
-pub(crate) fn namespace(object: &Value) -> &str {
-    text(object, "/metadata/namespace")
+impl Meta for Value {
+    fn name(&self) -> &str {
+        text(self, "/metadata/name")
+    }
+    fn namespace(&self) -> &str {
+        text(self, "/metadata/namespace")
+    }
+    fn uid(&self) -> &str {
+        text(self, "/metadata/uid")
+    }
+    fn version(&self) -> &str {
+        text(self, "/metadata/resourceVersion")
+    }
+    fn is_deleting(&self) -> bool {
+        self.pointer("/metadata/deletionTimestamp")
+            .is_some_and(|time| !time.is_null())
+    }
+    fn finalizers(&self) -> Vec<&str> {
+        texts(self.pointer("/metadata/finalizers"))
+    }
+    fn owners(&self) -> Vec<Owner> {
+        let list = self
+            .pointer("/metadata/ownerReferences")
+            .and_then(Value::as_array);
+        list.into_iter()
+            .flatten()
+            .map(|owner| Owner {
+                api_version: text(owner, "/apiVersion").into(),
+                kind: text(owner, "/kind").into(),
+                name: text(owner, "/name").into(),
+                uid: text(owner, "/uid").into(),
+                blocks: owner.get("blockOwnerDeletion") == Some(&Value::Bool(true)),
+            })
+            .collect()
+    }
 }
 
-pub(crate) fn uid(object: &Value) -> &str {
-    text(object, "/metadata/uid")
+pub(crate) fn name<M: Meta + ?Sized>(object: &M) -> &str {
+    object.name()
 }
 
-pub(crate) fn version(object: &Value) -> &str {
-    text(object, "/metadata/resourceVersion")
+pub(crate) fn namespace<M: Meta + ?Sized>(object: &M) -> &str {
+    object.namespace()
 }
 
-pub(crate) fn is_deleting(object: &Value) -> bool {
-    object
-        .pointer("/metadata/deletionTimestamp")
-        .is_some_and(|time| !time.is_null())
+pub(crate) fn uid<M: Meta + ?Sized>(object: &M) -> &str {
+    object.uid()
+}
+
+pub(crate) fn version<M: Meta + ?Sized>(object: &M) -> &str {
+    object.version()
+}
+
+pub(crate) fn is_deleting<M: Meta + ?Sized>(object: &M) -> bool {
+    object.is_deleting()
 }
 
 /// The finalizers, in order.
-pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
-    texts(object.pointer("/metadata/finalizers"))
+pub(crate) fn finalizers<M: Meta + ?Sized>(object: &M) -> Vec<&str> {
+    object.finalizers()
+}
+
+/// The owners of an object.
+pub(crate) fn owners<M: Meta + ?Sized>(object: &M) -> Vec<Owner> {
+    object.owners()
 }
 
 /// The texts of a JSON list.
@@ -115,21 +167,4 @@ impl Owner {
             && self.kind == text(object, "/kind")
             && group(&self.api_version) == group(text(object, "/apiVersion"))
     }
-}
-
-/// The owners of an object.
-pub(crate) fn owners(object: &Value) -> Vec<Owner> {
-    let list = object
-        .pointer("/metadata/ownerReferences")
-        .and_then(Value::as_array);
-    list.into_iter()
-        .flatten()
-        .map(|owner| Owner {
-            api_version: text(owner, "/apiVersion").into(),
-            kind: text(owner, "/kind").into(),
-            name: text(owner, "/name").into(),
-            uid: text(owner, "/uid").into(),
-            blocks: owner.get("blockOwnerDeletion") == Some(&Value::Bool(true)),
-        })
-        .collect()
 }

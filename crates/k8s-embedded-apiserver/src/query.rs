@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::num::{IntErrorKind, ParseIntError};
 
-use k8s_api_schema::FieldError;
 use crate::status::Failure;
+use k8s_api_schema::FieldError;
 
 /// Parameters; of one that is given twice the first counts.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BufMut as _, Bytes, BytesMut};
 use futures::future::BoxFuture;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
 use http::{Method, Request, Response, StatusCode};
@@ -221,16 +221,26 @@ impl EmbeddedApiServer {
                 object,
                 warnings,
             } => {
-                let mut response = json(code, &rendering.object(object, now)?);
+                let mut response = match object {
+                    item if whole => {
+                        let mut out = BytesMut::with_capacity(2048);
+                        item.write(true, &mut out);
+                        out.put_u8(b'\n');
+                        respond(code, "application/json", ApiBody::from(out.freeze()))
+                    }
+                    item => json(code, &rendering.object(item.into_value(), now)?),
+                };
                 for text in warnings {
                     warn(&mut response, &text);
                 }
                 response
             }
-            Answer::List(list) => json(
+            Answer::List(list) if whole => respond(
                 200,
-                &rendering.list(list.into_json(&target.kind, whole), now)?,
+                "application/json",
+                ApiBody::from(list.text(&target.kind)),
             ),
+            Answer::List(list) => json(200, &rendering.list(list, now)?),
             Answer::Other { code, object } => json(code, &object),
             Answer::Watch(plan) => {
                 let stream = watch::stream(self.shared.clone(), plan, rendering);
@@ -314,8 +324,7 @@ fn json(code: u16, object: &Value) -> Response<ApiBody> {
 }
 
 fn warn(response: &mut Response<ApiBody>, text: &str) {
-    if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", k8s_api_schema::quote(text)))
-    {
+    if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", k8s_api_schema::quote(text))) {
         response.headers_mut().append(WARNING, value);
     }
 }

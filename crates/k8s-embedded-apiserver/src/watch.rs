@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{BufMut as _, Bytes, BytesMut};
 use futures::Stream;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::body;
 use crate::kinds::Kind;
 use crate::metadata;
+use crate::object::Object;
 use crate::server::Shared;
 use crate::status::Failure;
 use crate::store::{Change, Expired, Subscription};
@@ -33,7 +34,7 @@ pub(crate) enum Start {
     /// With the changes after a version.
     After(u64),
     /// With these objects, which are the state at a version.
-    With(Vec<Arc<Value>>, u64),
+    With(Vec<Arc<Object>>, u64),
 }
 
 /// A watch that was asked for.
@@ -93,7 +94,7 @@ pub(crate) fn stream(
         Start::With(objects, version) => {
             watch.cursor = version;
             for object in objects {
-                watch.push("ADDED", body::to_view(&object, &watch.kind));
+                watch.push_stored("ADDED", &object);
             }
             if plan.end_told {
                 watch.push_bookmark(true);
@@ -177,21 +178,35 @@ impl Watch {
 
     /// An object enters and leaves the selection as others come and go.
     fn push_change(&mut self, change: &Change) {
-        let selected = |object: &Option<Arc<Value>>| {
+        let selected = |object: &Option<Arc<Object>>| {
             object
                 .clone()
                 .filter(|object| self.selection.matches(object))
         };
         match (selected(&change.before), selected(&change.after)) {
-            (None, Some(after)) => self.push("ADDED", body::to_view(&after, &self.kind)),
-            (Some(_), Some(after)) => self.push("MODIFIED", body::to_view(&after, &self.kind)),
+            (None, Some(after)) => self.push_stored("ADDED", &after),
+            (Some(_), Some(after)) => self.push_stored("MODIFIED", &after),
             (Some(before), None) => {
-                let mut last = body::to_view(&before, &self.kind);
+                let mut last = body::to_view(&before.value(), &self.kind);
                 metadata::metadata_mut(&mut last)
                     .insert("resourceVersion".into(), change.version.to_string().into());
                 self.push("DELETED", last);
             }
             (None, None) => {}
+        }
+    }
+
+    fn push_stored(&mut self, type_: &str, object: &Arc<Object>) {
+        if self.rendering.is_whole() && self.kind.shows_as_stored(object) {
+            let mut line = BytesMut::with_capacity(object.text_len() + 48);
+            line.put_slice(b"{\"type\":\"");
+            line.put_slice(type_.as_bytes());
+            line.put_slice(b"\",\"object\":");
+            object.write(true, &mut line);
+            line.put_slice(b"}\n");
+            self.pending.push_back(line.freeze());
+        } else {
+            self.push(type_, body::to_view(&object.value(), &self.kind));
         }
     }
 

@@ -6,15 +6,16 @@ use serde_json::{Value, json};
 
 use super::{Deletion, NAMESPACES, Propagation, State, Task};
 use crate::definitions;
-use crate::metadata::{self, entry_mut, finalizers, is_deleting, object_mut, set_finalizers};
+use crate::metadata::{self, Meta as _, entry_mut, finalizers, object_mut, set_finalizers};
+use crate::object::Object;
 use crate::store::Place;
 
 impl State {
-    pub(super) fn delete_namespace(&mut self, place: &Place, existing: &Arc<Value>) -> Deletion {
-        if is_deleting(existing) {
+    pub(super) fn delete_namespace(&mut self, place: &Place, existing: &Arc<Object>) -> Deletion {
+        if existing.is_deleting() {
             return Deletion::Held(existing.clone());
         }
-        let mut object = Value::clone(existing);
+        let mut object = existing.value();
         self.mark(&mut object, false);
         entry_mut(object_mut(&mut object), "status").insert("phase".into(), json!("Terminating"));
         let stored = self.put(place, object);
@@ -23,13 +24,13 @@ impl State {
         Deletion::Held(stored)
     }
 
-    pub(super) fn delete_definition(&mut self, place: &Place, existing: &Arc<Value>) -> Deletion {
-        if is_deleting(existing) {
+    pub(super) fn delete_definition(&mut self, place: &Place, existing: &Arc<Object>) -> Deletion {
+        if existing.is_deleting() {
             return Deletion::Held(existing.clone());
         }
-        let mut object = Value::clone(existing);
+        let mut object = existing.value();
         self.mark(&mut object, false);
-        let mut all: Vec<String> = finalizers(existing).into_iter().map(Into::into).collect();
+        let mut all: Vec<String> = existing.finalizers().into_iter().map(Into::into).collect();
         if !all
             .iter()
             .any(|finalizer| finalizer == definitions::FINALIZER)
@@ -44,12 +45,12 @@ impl State {
     }
 
     /// The namespace or definition of this name, if it is being deleted.
-    fn going_away(&self, storage: &'static str, name: &str) -> Option<(Place, Arc<Value>)> {
+    fn going_away(&self, storage: &'static str, name: &str) -> Option<(Place, Arc<Object>)> {
         let place = Place {
             storage: storage.into(),
             key: name.into(),
         };
-        let found = self.store.at(&place).filter(|found| is_deleting(found))?;
+        let found = self.store.at(&place).filter(|found| found.is_deleting())?;
         let found = Arc::clone(found);
         Some((place, found))
     }
@@ -63,7 +64,7 @@ impl State {
             let held = self
                 .store
                 .at(&inner)
-                .is_none_or(|object| is_deleting(object));
+                .is_none_or(|object| object.is_deleting());
             if !held {
                 self.delete(&inner, Some(Propagation::Background));
             }
@@ -71,7 +72,7 @@ impl State {
         if !self.store.in_namespace(name).is_empty() {
             return;
         }
-        let mut object = Value::clone(&namespace);
+        let mut object = namespace.value();
         let spec = entry_mut(object_mut(&mut object), "spec");
         if spec.remove("finalizers").is_some() || finalizers(&object).is_empty() {
             self.store_update(&place, object);
@@ -86,11 +87,12 @@ impl State {
     }
 
     /// The definitions of the same group, but for this one.
-    fn siblings(&self, name: &str, group: &str) -> Vec<Arc<Value>> {
+    fn siblings(&self, name: &str, group: &str) -> Vec<Value> {
         self.store
             .range(definitions::STORAGE, None, None)
-            .filter(|(key, other)| &***key != name && metadata::text(other, "/spec/group") == group)
-            .map(|(_, other)| other.clone())
+            .filter(|(key, _)| &***key != name)
+            .map(|(_, other)| other.value())
+            .filter(|other| metadata::text(other, "/spec/group") == group)
             .collect()
     }
 
@@ -100,17 +102,17 @@ impl State {
             storage: definitions::STORAGE.into(),
             key: name.into(),
         };
-        let Some(definition) = self.store.at(&place).cloned() else {
+        let Some(definition) = self.store.at(&place).map(|found| found.value()) else {
             return;
         };
         let siblings = self.siblings(name, metadata::text(&definition, "/spec/group"));
         let now = self.source.stamp();
         let is_builtin = self.is_builtin(&definition);
         let accepted = definitions::accept_names(&definition, &siblings, is_builtin, &now);
-        let definition = if accepted == *definition {
+        let definition = if accepted == definition {
             definition
         } else {
-            self.store.put(&place.storage, &place.key, accepted)
+            self.store.put(&place.storage, &place.key, accepted).value()
         };
         if definitions::is_established(&definition) {
             self.store.open(&definitions::storage_of(&definition));
@@ -124,6 +126,7 @@ impl State {
         let Some((place, definition)) = self.going_away(definitions::STORAGE, name) else {
             return;
         };
+        let definition = definition.value();
         let now = self.source.stamp();
         let storage = definitions::storage_of(&definition);
         if self.is_builtin(&definition) {
@@ -134,7 +137,7 @@ impl State {
             if self
                 .store
                 .at(&object)
-                .is_some_and(|found| !is_deleting(found))
+                .is_some_and(|found| !found.is_deleting())
             {
                 self.delete(&object, Some(Propagation::Background));
             }
@@ -143,7 +146,7 @@ impl State {
             self.remove_finalizer(&place, definitions::FINALIZER);
             return;
         }
-        let mut object = Value::clone(&definition);
+        let mut object = definition.clone();
         let why = "CustomResource deletion is in progress";
         definitions::set_condition(
             &mut object,
@@ -153,7 +156,7 @@ impl State {
             why,
             &now,
         );
-        if object != *definition {
+        if object != definition {
             self.put(&place, object);
         }
     }

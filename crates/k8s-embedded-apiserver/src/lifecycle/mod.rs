@@ -13,7 +13,8 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::definitions;
-use crate::metadata::{self, finalizers, is_deleting, metadata_mut, set_finalizers};
+use crate::metadata::{self, Meta as _, finalizers, is_deleting, metadata_mut, set_finalizers};
+use crate::object::Object;
 use crate::registry::Registry;
 use crate::source::Source;
 use crate::store::{Place, Store};
@@ -61,16 +62,16 @@ pub(crate) enum Propagation {
 #[derive(Clone, Debug)]
 pub(crate) enum Deletion {
     /// The object is gone; this is what it was.
-    Gone(Arc<Value>),
+    Gone(Arc<Object>),
     /// The object stays until its finalizers are gone; this is what it is now.
-    Held(Arc<Value>),
+    Held(Arc<Object>),
 }
 
 #[derive(Debug)]
 enum Task {
-    OwnerGone(Arc<Value>),
+    OwnerGone(Arc<Object>),
     /// The object is an owner that is known to be gone.
-    CheckOwners(Place, Option<Arc<Value>>),
+    CheckOwners(Place, Option<Arc<Object>>),
     Foreground(Place),
     Orphan(Place),
     NamespaceContent(String),
@@ -95,21 +96,25 @@ impl State {
         }
     }
 
-    pub(crate) fn namespace(&self, name: &str) -> Option<&Arc<Value>> {
+    pub(crate) fn namespace(&self, name: &str) -> Option<&Arc<Object>> {
         self.store.get(NAMESPACES, name)
     }
 
     /// Stores an object and notes what has to be looked at because of it.
-    pub(crate) fn put(&mut self, place: &Place, object: Value) -> Arc<Value> {
+    pub(crate) fn put(&mut self, place: &Place, object: Value) -> Arc<Object> {
         let before = self.store.at(place).cloned();
         let stored = self.store.put(&place.storage, &place.key, object);
         if self.garbage_collection {
-            let owners = |object: &Value| object.pointer("/metadata/ownerReferences").cloned();
-            if owners(&stored).is_some() && before.as_deref().and_then(owners) != owners(&stored) {
+            let owners = metadata::owners(&*stored);
+            if !owners.is_empty()
+                && before
+                    .as_deref()
+                    .is_none_or(|before| before.owners() != owners)
+            {
                 self.tasks.push_back(Task::CheckOwners(place.clone(), None));
             }
             if let Some(before) = before {
-                self.recheck_owners(&before);
+                self.recheck_owners(&*before);
             }
             self.queue_finalizers(place, &stored);
         }
@@ -126,7 +131,7 @@ impl State {
             self.expiries.push_back(Expiry {
                 at,
                 place: place.clone(),
-                version: metadata::version(&stored).to_owned(),
+                version: stored.version().to_owned(),
             });
         }
         stored
@@ -142,7 +147,7 @@ impl State {
             if self
                 .store
                 .at(&expiry.place)
-                .is_some_and(|event| metadata::version(event) == expiry.version)
+                .is_some_and(|event| event.version() == expiry.version)
             {
                 self.remove(&expiry.place);
             }
@@ -151,26 +156,26 @@ impl State {
     }
 
     /// Removes an object and notes what follows.
-    fn remove(&mut self, place: &Place) -> Option<Arc<Value>> {
+    fn remove(&mut self, place: &Place) -> Option<Arc<Object>> {
         let removed = self.store.remove(&place.storage, &place.key)?;
         if self.garbage_collection {
             self.tasks.push_back(Task::OwnerGone(removed.clone()));
-            self.recheck_owners(&removed);
+            self.recheck_owners(&*removed);
         }
-        let namespace = metadata::namespace(&removed);
+        let namespace = removed.namespace();
         if self
             .namespace(namespace)
-            .is_some_and(|namespace| is_deleting(namespace))
+            .is_some_and(|namespace| namespace.is_deleting())
         {
             self.tasks
                 .push_back(Task::NamespaceContent(namespace.to_owned()));
         }
         if place.storage == definitions::STORAGE {
-            self.withdraw(&removed);
+            self.withdraw(&removed.value());
         } else if self
             .store
             .get(definitions::STORAGE, &place.storage)
-            .is_some_and(|found| is_deleting(found))
+            .is_some_and(|found| found.is_deleting())
         {
             self.tasks
                 .push_back(Task::DefinitionContent(place.storage.to_string()));
@@ -195,11 +200,11 @@ impl State {
         if wanted.is_empty() {
             return self.remove(place).map(Deletion::Gone);
         }
-        let unchanged = wanted == finalizers(&existing);
-        if is_deleting(&existing) && unchanged {
+        let unchanged = wanted == existing.finalizers();
+        if existing.is_deleting() && unchanged {
             return Some(Deletion::Held(existing));
         }
-        let mut object = Value::clone(&existing);
+        let mut object = existing.value();
         set_finalizers(&mut object, wanted);
         self.mark(&mut object, true);
         Some(Deletion::Held(self.put(place, object)))
@@ -207,7 +212,7 @@ impl State {
 
     /// What a delete would do, without doing it.
     pub(crate) fn would_hold(
-        existing: &Value,
+        existing: &Object,
         place: &Place,
         propagation: Option<Propagation>,
     ) -> bool {
@@ -238,10 +243,10 @@ impl State {
 
     /// Stores the outcome of an update; an object that is going away and has lost its last finalizer is removed, and
     /// then keeps the version it had.
-    pub(crate) fn store_update(&mut self, place: &Place, object: Value) -> Arc<Value> {
+    pub(crate) fn store_update(&mut self, place: &Place, object: Value) -> Arc<Object> {
         if is_deleting(&object) && finalizers(&object).is_empty() && !held_by_spec(place, &object) {
             self.remove(place);
-            return Arc::new(object);
+            return Arc::new(Object::new(&object));
         }
         self.put(place, object)
     }
@@ -250,12 +255,13 @@ impl State {
         let Some(existing) = self.store.at(place).cloned() else {
             return;
         };
-        let left: Vec<String> = finalizers(&existing)
+        let left: Vec<String> = existing
+            .finalizers()
             .into_iter()
             .filter(|found| *found != finalizer)
             .map(Into::into)
             .collect();
-        let mut object = Value::clone(&existing);
+        let mut object = existing.value();
         set_finalizers(&mut object, left);
         self.store_update(place, object);
     }
@@ -265,7 +271,7 @@ impl State {
         while let Some(task) = self.tasks.pop_front() {
             match task {
                 Task::OwnerGone(owner) => {
-                    for place in self.store.dependents(metadata::uid(&owner)) {
+                    for place in self.store.dependents(owner.uid()) {
                         self.tasks
                             .push_back(Task::CheckOwners(place, Some(owner.clone())));
                     }
@@ -288,11 +294,11 @@ fn held_by_spec(place: &Place, object: &Value) -> bool {
 
 /// The finalizers that an object has once it is deleted in the given way.
 fn finalizers_for(
-    existing: &Value,
+    existing: &Object,
     propagation: Option<Propagation>,
     collected: bool,
 ) -> Vec<String> {
-    let all = finalizers(existing);
+    let all = existing.finalizers();
     let Some(propagation) = propagation.filter(|_| collected) else {
         return all.into_iter().map(Into::into).collect();
     };

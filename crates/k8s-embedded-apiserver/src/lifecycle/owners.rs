@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{FOREGROUND, ORPHAN, Propagation, State, Task};
-use crate::metadata::{self, finalizers, is_deleting, metadata_mut};
+use crate::metadata::{self, Meta as _, metadata_mut};
+use crate::object::Object;
 use crate::store::{self, Place};
 
 /// Whether an owner is there.
@@ -18,37 +19,37 @@ enum Ownership {
 
 impl State {
     /// Owners that are deleted in the foreground wait for changes of their dependents.
-    pub(super) fn recheck_owners(&mut self, dependent: &Value) {
-        for owner in metadata::owners(dependent) {
+    pub(super) fn recheck_owners(&mut self, dependent: &Object) {
+        for owner in dependent.owners() {
             let Some(place) = self.owner_place(dependent, &owner) else {
                 continue;
             };
             if self
                 .store
                 .at(&place)
-                .is_some_and(|found| finalizers(found).contains(&FOREGROUND))
+                .is_some_and(|found| found.finalizers().contains(&FOREGROUND))
             {
                 self.tasks.push_back(Task::Foreground(place));
             }
         }
     }
 
-    pub(super) fn queue_finalizers(&mut self, place: &Place, object: &Value) {
-        if !is_deleting(object) {
+    pub(super) fn queue_finalizers(&mut self, place: &Place, object: &Object) {
+        if !object.is_deleting() {
             return;
         }
-        if finalizers(object).contains(&FOREGROUND) {
+        if object.finalizers().contains(&FOREGROUND) {
             self.tasks.push_back(Task::Foreground(place.clone()));
         }
-        if finalizers(object).contains(&ORPHAN) {
+        if object.finalizers().contains(&ORPHAN) {
             self.tasks.push_back(Task::Orphan(place.clone()));
         }
     }
 
     /// Where the owner of a dependent is; `None` where its kind is unknown or cannot own the dependent.
-    fn owner_place(&self, dependent: &Value, owner: &metadata::Owner) -> Option<Place> {
+    fn owner_place(&self, dependent: &Object, owner: &metadata::Owner) -> Option<Place> {
         let kind = self.registry.by_kind(&owner.api_version, &owner.kind)?;
-        let namespace = metadata::namespace(dependent);
+        let namespace = dependent.namespace();
         if kind.namespaced && namespace.is_empty() {
             return None;
         }
@@ -59,17 +60,17 @@ impl State {
         })
     }
 
-    fn ownership(&self, dependent: &Value, owner: &metadata::Owner) -> Ownership {
+    fn ownership(&self, dependent: &Object, owner: &metadata::Owner) -> Ownership {
         let Some(place) = self.owner_place(dependent, owner) else {
             return Ownership::Solid;
         };
         match self
             .store
             .at(&place)
-            .filter(|found| metadata::uid(found) == owner.uid)
+            .filter(|found| found.uid() == owner.uid)
         {
             None => Ownership::Absent,
-            Some(found) if is_deleting(found) && finalizers(found).contains(&FOREGROUND) => {
+            Some(found) if found.is_deleting() && found.finalizers().contains(&FOREGROUND) => {
                 Ownership::Waiting
             }
             Some(_) => Ownership::Solid,
@@ -79,16 +80,17 @@ impl State {
     /// Deletes an object whose owners are all gone; of several owners, those that are gone are taken out.
     ///
     /// Of the owner that is `gone` the kind may be gone, too, so that it cannot be looked up.
-    pub(super) fn check_owners(&mut self, place: &Place, gone: Option<&Value>) {
+    pub(super) fn check_owners(&mut self, place: &Place, gone: Option<&Object>) {
         let Some(object) = self.store.at(place).cloned() else {
             return;
         };
-        let owners = metadata::owners(&object);
-        if owners.is_empty() || is_deleting(&object) {
+        let owners = object.owners();
+        let gone = gone.map(Object::value);
+        if owners.is_empty() || object.is_deleting() {
             return;
         }
         let state = |owner: &metadata::Owner| {
-            if gone.is_some_and(|gone| owner.is(gone)) {
+            if gone.as_ref().is_some_and(|gone| owner.is(gone)) {
                 Ownership::Absent
             } else {
                 self.ownership(&object, owner)
@@ -103,7 +105,7 @@ impl State {
                 .iter()
                 .map(|state| *state == Ownership::Solid)
                 .collect();
-            let mut new = Value::clone(&object);
+            let mut new = object.value();
             if let Some(Value::Array(list)) = metadata_mut(&mut new).get_mut("ownerReferences") {
                 let mut keep = keep.into_iter();
                 list.retain(|_| keep.next().unwrap_or(true));
@@ -111,7 +113,7 @@ impl State {
             self.put(place, new);
             return;
         }
-        let has_dependents = !self.store.dependents(metadata::uid(&object)).is_empty();
+        let has_dependents = !self.store.dependents(object.uid()).is_empty();
         let propagation = if states.contains(&Ownership::Waiting) && has_dependents {
             self.break_circle(place, &object);
             Some(Propagation::Foreground)
@@ -123,21 +125,16 @@ impl State {
 
     /// Where a dependent of the object waits for its own dependents, the object might be one of those it waits for:
     /// then the owners of the object do not wait for it.
-    fn break_circle(&mut self, place: &Place, object: &Value) {
+    fn break_circle(&mut self, place: &Place, object: &Object) {
         let waits = |dependent: &Place| {
-            self.store
-                .at(dependent)
-                .is_some_and(|found| is_deleting(found) && finalizers(found).contains(&FOREGROUND))
+            self.store.at(dependent).is_some_and(|found| {
+                found.is_deleting() && found.finalizers().contains(&FOREGROUND)
+            })
         };
-        if !self
-            .store
-            .dependents(metadata::uid(object))
-            .iter()
-            .any(waits)
-        {
+        if !self.store.dependents(object.uid()).iter().any(waits) {
             return;
         }
-        let mut new = object.clone();
+        let mut new = object.value();
         if let Some(Value::Array(list)) = metadata_mut(&mut new).get_mut("ownerReferences") {
             for owner in list {
                 if let Some(blocks) = owner.get_mut("blockOwnerDeletion") {
@@ -145,7 +142,7 @@ impl State {
                 }
             }
         }
-        if new != *object {
+        if new != object.value() {
             self.put(place, new);
         }
     }
@@ -155,21 +152,22 @@ impl State {
         let Some(owner) = self.store.at(place).cloned() else {
             return;
         };
-        if !is_deleting(&owner) || !finalizers(&owner).contains(&FOREGROUND) {
+        if !owner.is_deleting() || !owner.finalizers().contains(&FOREGROUND) {
             return;
         }
-        let uid = metadata::uid(&owner);
+        let uid = owner.uid();
         let mut blocked = false;
         for dependent in self.store.dependents(uid) {
             let Some(object) = self.store.at(&dependent) else {
                 continue;
             };
-            if metadata::owners(object)
+            if object
+                .owners()
                 .iter()
                 .any(|owner| owner.uid == uid && owner.blocks)
             {
                 blocked = true;
-                if !is_deleting(object) {
+                if !object.is_deleting() {
                     self.tasks.push_back(Task::CheckOwners(dependent, None));
                 }
             }
@@ -184,15 +182,15 @@ impl State {
         let Some(owner) = self.store.at(place).cloned() else {
             return;
         };
-        if !is_deleting(&owner) || !finalizers(&owner).contains(&ORPHAN) {
+        if !owner.is_deleting() || !owner.finalizers().contains(&ORPHAN) {
             return;
         }
-        let uid = metadata::uid(&owner);
+        let uid = owner.uid();
         for dependent in self.store.dependents(uid) {
             let Some(object) = self.store.at(&dependent).cloned() else {
                 continue;
             };
-            let mut new = Value::clone(&object);
+            let mut new = object.value();
             let metadata = metadata_mut(&mut new);
             let emptied = match metadata.get_mut("ownerReferences") {
                 Some(Value::Array(list)) => {

@@ -9,9 +9,9 @@
 use serde_json::{Map, Value};
 
 use super::decode;
-use k8s_api_schema::quote;
 use crate::json_error::type_name;
 use crate::status::Failure;
+use k8s_api_schema::quote;
 
 const PATCH: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";

@@ -1,9 +1,13 @@
 //! Field selectors: `metadata.name=a,status.phase!=Running`.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use k8s_api_schema::quote;
+use crate::metadata::Meta as _;
+use crate::object::Object;
 use crate::status::Failure;
+use k8s_api_schema::quote;
 
 /// Fields that a kind can be selected by, beside `metadata.name` (and `metadata.namespace` where it has one).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,10 +112,16 @@ impl FieldSelector {
     }
 
     /// Whether the object is selected. A field that is not there is the empty text.
-    pub(crate) fn matches(&self, object: &Value) -> bool {
-        self.terms
-            .iter()
-            .all(|term| (value_at(object, &term.path) == term.value) == term.equals)
+    pub(crate) fn matches(&self, object: &Object) -> bool {
+        let mut tree = None;
+        self.terms.iter().all(|term| {
+            let found: Cow<'_, str> = match term.path.as_str() {
+                "metadata.name" => object.name().into(),
+                "metadata.namespace" => object.namespace().into(),
+                path => value_at(tree.get_or_insert_with(|| object.value()), path).into(),
+            };
+            (found == term.value) == term.equals
+        })
     }
 }
 
@@ -204,7 +214,7 @@ mod tests {
     fn matches(selector: &str, object: &Value) -> bool {
         FieldSelector::parse(selector, POD, true)
             .unwrap()
-            .matches(object)
+            .matches(&Object::new(object))
     }
 
     #[test]
@@ -286,7 +296,7 @@ mod tests {
             let escaped = value.replace('\\', r"\\").replace(',', r"\,").replace('=', r"\=");
             let selector = FieldSelector::parse(&format!("metadata.name={escaped}"), POD, true).unwrap();
             let object = json!({"metadata": {"name": value}});
-            prop_assert!(selector.matches(&object));
+            prop_assert!(selector.matches(&Object::new(&object)));
         }
     }
 }

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde_json::Value;
+use crate::object::Object;
 
 /// One write. `before` is missing for a create, `after` for a removal.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) version: u64,
     pub(crate) key: Arc<str>,
-    pub(crate) before: Option<Arc<Value>>,
-    pub(crate) after: Option<Arc<Value>>,
+    pub(crate) before: Option<Arc<Object>>,
+    pub(crate) after: Option<Arc<Object>>,
 }
 
 /// The version asked for is older than what is kept.

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::metadata;
+use crate::metadata::{self, Meta as _};
+use crate::object::Object;
 use history::History;
 pub(crate) use history::{Change, Expired};
 
@@ -42,7 +43,7 @@ pub(crate) fn key(namespace: Option<&str>, name: &str) -> Arc<str> {
 /// The objects of one collection.
 #[derive(Debug)]
 struct Collection {
-    objects: BTreeMap<Arc<str>, Arc<Value>>,
+    objects: BTreeMap<Arc<str>, Arc<Object>>,
     history: History,
     changed: watch::Sender<()>,
     /// Goes up each time the collection is closed; watches of an earlier epoch end.
@@ -120,11 +121,11 @@ impl Store {
             .retain(|_, collection| !collection.closed || collection.changed.receiver_count() > 0);
     }
 
-    pub(crate) fn get(&self, storage: &str, key: &str) -> Option<&Arc<Value>> {
+    pub(crate) fn get(&self, storage: &str, key: &str) -> Option<&Arc<Object>> {
         self.collections.get(storage)?.objects.get(key)
     }
 
-    pub(crate) fn at(&self, place: &Place) -> Option<&Arc<Value>> {
+    pub(crate) fn at(&self, place: &Place) -> Option<&Arc<Object>> {
         self.get(&place.storage, &place.key)
     }
 
@@ -134,7 +135,7 @@ impl Store {
         storage: &str,
         namespace: Option<&str>,
         start: Option<&str>,
-    ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Value>)> {
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> {
         let (low, high) = bounds(namespace, start);
         self.collections
             .get(storage)
@@ -157,7 +158,7 @@ impl Store {
         &self,
         storage: &str,
         version: u64,
-    ) -> Result<BTreeMap<Arc<str>, Arc<Value>>, Expired> {
+    ) -> Result<BTreeMap<Arc<str>, Arc<Object>>, Expired> {
         let Some(collection) = self.collections.get(storage) else {
             return Ok(BTreeMap::new());
         };
@@ -177,11 +178,11 @@ impl Store {
         storage: &Cow<'static, str>,
         key: &Arc<str>,
         mut object: Value,
-    ) -> Arc<Value> {
+    ) -> Arc<Object> {
         self.version += 1;
         metadata::metadata_mut(&mut object)
             .insert("resourceVersion".into(), self.version.to_string().into());
-        let object = Arc::new(object);
+        let object = Arc::new(Object::new(&object));
         self.record(storage, key, Some(&object));
         object
     }
@@ -191,7 +192,7 @@ impl Store {
         &mut self,
         storage: &Cow<'static, str>,
         key: &Arc<str>,
-    ) -> Option<Arc<Value>> {
+    ) -> Option<Arc<Object>> {
         self.get(storage, key)?;
         self.version += 1;
         self.record(storage, key, None)
@@ -201,8 +202,8 @@ impl Store {
         &mut self,
         storage: &Cow<'static, str>,
         key: &Arc<str>,
-        after: Option<&Arc<Value>>,
-    ) -> Option<Arc<Value>> {
+        after: Option<&Arc<Object>>,
+    ) -> Option<Arc<Object>> {
         self.open(storage);
         let collection = self.collections.get_mut(storage)?;
         let before = match after {
@@ -224,14 +225,14 @@ impl Store {
         &mut self,
         storage: &Cow<'static, str>,
         key: &Arc<str>,
-        before: Option<&Value>,
-        after: Option<&Value>,
+        before: Option<&Object>,
+        after: Option<&Object>,
     ) {
         let place = || Place {
             storage: storage.clone(),
             key: key.clone(),
         };
-        for owner in before.map(metadata::owners).unwrap_or_default() {
+        for owner in before.map(Object::owners).unwrap_or_default() {
             if let Some(places) = self.dependents.get_mut(&owner.uid) {
                 places.remove(&place());
                 if places.is_empty() {
@@ -239,7 +240,7 @@ impl Store {
                 }
             }
         }
-        for owner in after.map(metadata::owners).unwrap_or_default() {
+        for owner in after.map(Object::owners).unwrap_or_default() {
             self.dependents
                 .entry(owner.uid)
                 .or_default()

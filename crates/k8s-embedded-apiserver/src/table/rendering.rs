@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 use super::accept::{MEDIA_TYPES, clauses};
 use super::columns::Column;
 use super::{cells, columns};
-use k8s_api_schema::quote;
 use crate::kinds::Kind;
 use crate::status::Failure;
+use crate::verbs::{Item, List};
+use k8s_api_schema::quote;
 
 /// What an answer is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +115,11 @@ impl Rendering {
         }
     }
 
+    /// Whether objects are shown as they are.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.representation == Representation::Object
+    }
+
     /// One object.
     ///
     /// # Errors
@@ -134,12 +140,12 @@ impl Rendering {
         }
     }
 
-    /// A list, whose items need no apiVersion and kind.
+    /// A list in another form than its own.
     ///
     /// # Errors
     ///
     /// 406 if an object was asked for.
-    pub(crate) fn list(&self, mut list: Value, now: Timestamp) -> Result<Value, Failure> {
+    pub(crate) fn list(&self, list: List, now: Timestamp) -> Result<Value, Failure> {
         let (Representation::Table(version) | Representation::PartialObjectMetadataList(version)) =
             self.representation
         else {
@@ -147,18 +153,11 @@ impl Rendering {
                 Representation::PartialObjectMetadata(_) => {
                     Err(self.unfit("PartialObjectMetadata", "a list", "List"))
                 }
-                _ => Ok(list),
+                _ => Err(self.unfit("Object", "a list", "List")),
             };
         };
-        let items = match list.get_mut("items").map(Value::take) {
-            Some(Value::Array(items)) => items,
-            _ => Vec::new(),
-        };
-        let mut metadata = list.get("metadata").cloned().unwrap_or_else(|| json!({}));
-        if let Some(map) = metadata.as_object_mut() {
-            // A list of custom resources has an empty one.
-            map.retain(|key, value| key != "continue" || *value != "");
-        }
+        let metadata = list.metadata(&self.kind, false);
+        let items: Vec<Value> = list.items.into_iter().map(Item::into_value).collect();
         if let Representation::Table(version) = self.representation {
             return Ok(self.table(version, &metadata, &items, true, now));
         }
@@ -306,12 +305,23 @@ mod tests {
         }
     }
 
+    fn list_of(items: Vec<Value>) -> List {
+        List {
+            version: "7".into(),
+            continue_: None,
+            remaining: None,
+            items: items.into_iter().map(Item::Made).collect(),
+        }
+    }
+
     #[test]
     fn a_table_of_config_maps() {
-        let list = json!({"metadata": {"resourceVersion": "7"}, "items": [
-            {"metadata": {"name": "a", "creationTimestamp": "2020-01-01T00:00:00Z"}, "data": {"k": "v"}, "binaryData": {"b": ""}},
-        ]});
-        let table = table(&kind("", "ConfigMap")).list(list, now()).unwrap();
+        let items = vec![
+            json!({"metadata": {"name": "a", "creationTimestamp": "2020-01-01T00:00:00Z"}, "data": {"k": "v"}, "binaryData": {"b": ""}}),
+        ];
+        let table = table(&kind("", "ConfigMap"))
+            .list(list_of(items), now())
+            .unwrap();
         assert_eq!(table["rows"][0]["cells"], json!(["a", 2, "10s"]));
         assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
         assert_eq!(table["columnDefinitions"][1]["name"], "Data");
@@ -372,7 +382,7 @@ mod tests {
             IncludeObject::default(),
             kind("", "ConfigMap"),
         );
-        let failure = rendering.list(json!({"items": []}), now()).unwrap_err();
+        let failure = rendering.list(list_of(Vec::new()), now()).unwrap_err();
         assert_eq!(
             failure.message,
             "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)"

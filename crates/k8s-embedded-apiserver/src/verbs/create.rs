@@ -1,12 +1,15 @@
 //! POST on a collection.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Answer, Call, validate};
 use crate::body::{self, Decoded};
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
-use crate::metadata::{self, is_deleting, metadata_mut, object_mut};
+use crate::metadata::{self, Meta as _, metadata_mut, object_mut};
+use crate::object::Object;
 use crate::query::FieldValidation;
 use crate::source::SUFFIX_LENGTH;
 use crate::status::Failure;
@@ -52,22 +55,18 @@ pub(super) fn insert(
     validate(kind, &object, None)?;
     let name = metadata::name(&object).to_owned();
     if let Some(existing) = state.store.at(&place) {
-        return Err(if is_deleting(existing) {
+        return Err(if existing.is_deleting() {
             Failure::being_deleted(&kind.group, &kind.plural, &name)
         } else {
             Failure::already_exists(&kind.group, &kind.plural, &name)
         });
     }
     let object = if dry_run {
-        call.view(&object)
+        Arc::new(Object::new(&object))
     } else {
-        call.view(&state.put(&place, object))
+        state.put(&place, object)
     };
-    Ok(Answer::Object {
-        code: 201,
-        object,
-        warnings,
-    })
+    Ok(call.object(201, &object, warnings))
 }
 
 /// The namespace of the path is that of the object.
@@ -98,7 +97,7 @@ fn admit(state: &State, call: &Call, object: &Value) -> Result<(), Failure> {
                     namespace,
                 ));
             }
-            Some(found) if is_deleting(found) => {
+            Some(found) if found.is_deleting() => {
                 return Err(Failure::namespace_terminating(
                     &kind.group,
                     &kind.plural,

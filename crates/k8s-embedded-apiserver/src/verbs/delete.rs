@@ -3,14 +3,15 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::Value;
 
-use super::{Answer, Call, list};
+use super::{Answer, Call, Item, list};
 use crate::body;
 use crate::codec::typed;
-use k8s_api_schema::FieldError;
 use crate::kinds::Deleted;
 use crate::lifecycle::{Deletion, NAMESPACES, Propagation, State};
-use crate::metadata;
+use crate::metadata::{self, Meta as _};
+use crate::object::Object;
 use crate::status::{self, Failure};
+use k8s_api_schema::FieldError;
 
 /// What a delete asks for, in its body or its query.
 #[derive(Debug, Default)]
@@ -88,10 +89,10 @@ impl DeleteOptions {
     }
 
     /// 409 where the object is not the one that was meant.
-    fn check(&self, call: &Call, object: &Value) -> Result<(), Failure> {
+    fn check(&self, call: &Call, object: &Object) -> Result<(), Failure> {
         let (group, kind) = super::subject(call.kind());
-        let name = metadata::name(object);
-        let (uid, version) = (metadata::uid(object), metadata::version(object));
+        let name = object.name();
+        let (uid, version) = (object.uid(), object.version());
         if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
             return Err(Failure::uid_precondition(group, kind, name, wanted, uid));
         }
@@ -165,9 +166,9 @@ pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> 
 fn answer(state: &State, call: &Call, deletion: &Deletion) -> Answer {
     let kind = call.kind();
     match deletion {
-        Deletion::Held(object) => call.object(object),
+        Deletion::Held(object) => call.object(200, object, Vec::new()),
         Deletion::Gone(object) if kind.deleted == Deleted::Object => {
-            let mut object = call.view(object);
+            let mut object = call.view(&object.value());
             if kind.storage == "pods" && !metadata::is_deleting(&object) {
                 let now = state.source.stamp();
                 let metadata = metadata::metadata_mut(&mut object);
@@ -176,17 +177,12 @@ fn answer(state: &State, call: &Call, deletion: &Deletion) -> Answer {
             }
             Answer::Object {
                 code: 200,
-                object,
+                object: Item::Made(object),
                 warnings: Vec::new(),
             }
         }
         Deletion::Gone(object) => {
-            let status = status::deleted(
-                &kind.group,
-                &kind.plural,
-                metadata::name(object),
-                metadata::uid(object),
-            );
+            let status = status::deleted(&kind.group, &kind.plural, object.name(), object.uid());
             Answer::Other {
                 code: 200,
                 object: status,
@@ -206,9 +202,9 @@ pub(super) fn collection(state: &mut State, call: &Call) -> Result<Answer, Failu
     for object in objects {
         options.check(call, &object)?;
         if !options.dry_run {
-            let namespace = metadata::namespace(&object);
+            let namespace = object.namespace();
             let namespace = call.kind().namespaced.then_some(namespace);
-            let key = crate::store::key(namespace, metadata::name(&object));
+            let key = crate::store::key(namespace, object.name());
             let place = crate::store::Place {
                 storage: call.kind().storage.clone(),
                 key,

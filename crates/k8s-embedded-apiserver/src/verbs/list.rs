@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::{Answer, Call, List};
 use crate::lifecycle::State;
-use crate::metadata;
+use crate::metadata::{self, Meta as _};
+use crate::object::Object;
 use crate::query::ListOptions;
 use crate::selector::{FieldRules, FieldSelector, LabelSelector};
 use crate::status::Failure;
@@ -26,19 +27,15 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// Whether a stored object is selected.
-    pub(crate) fn matches(&self, object: &Value) -> bool {
+    pub(crate) fn matches(&self, object: &Object) -> bool {
         self.namespace
             .as_deref()
-            .is_none_or(|namespace| namespace == metadata::namespace(object))
+            .is_none_or(|namespace| namespace == object.namespace())
             && self
                 .name
                 .as_deref()
-                .is_none_or(|name| name == metadata::name(object))
-            && self.labels.matches(
-                object
-                    .pointer("/metadata/labels")
-                    .and_then(Value::as_object),
-            )
+                .is_none_or(|name| name == object.name())
+            && self.labels.matches(|key| object.label(key))
             && self.fields.matches(object)
     }
 }
@@ -123,7 +120,7 @@ impl Continue {
 }
 
 /// Objects in key order.
-type Found = Vec<(Arc<str>, Arc<Value>)>;
+type Found = Vec<(Arc<str>, Arc<Object>)>;
 
 pub(super) fn list(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let options = ListOptions::parse(&call.query, false)?;
@@ -226,7 +223,7 @@ fn page(call: &Call, selection: &Selection, found: Found, version: u64, limit: u
         if !selection.matches(&object) {
             continue;
         }
-        items.push(call.view(&object));
+        items.push(call.shown(&object));
         if limit > 0 && items.len() == limit {
             last = Some((index, key));
             break;
@@ -270,7 +267,7 @@ fn expired_token(start: &str) -> Answer {
 }
 
 /// The objects that a deletecollection is about, and the list that answers it.
-pub(super) fn selected(state: &State, call: &Call) -> Result<(Vec<Arc<Value>>, List), Failure> {
+pub(super) fn selected(state: &State, call: &Call) -> Result<(Vec<Arc<Object>>, List), Failure> {
     let options = ListOptions::parse(&call.query, false)?;
     let selection = selection(call)?;
     let token = options
@@ -282,7 +279,7 @@ pub(super) fn selected(state: &State, call: &Call) -> Result<(Vec<Arc<Value>>, L
     let found = find(state, call, None, start).map_err(|Expired| {
         Failure::expired("The resourceVersion for the provided list is too old.")
     })?;
-    let mut objects: Vec<Arc<Value>> = found
+    let mut objects: Vec<Arc<Object>> = found
         .iter()
         .filter(|(_, object)| selection.matches(object))
         .map(|(_, object)| object.clone())

@@ -10,13 +10,14 @@ mod update;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::body;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
+use crate::object::Object;
 use crate::query::Query;
 use crate::routes::Target;
 use crate::status::Failure;
@@ -42,7 +43,7 @@ pub(crate) enum Answer {
     /// An object in the version asked for.
     Object {
         code: u16,
-        object: Value,
+        object: Item,
         warnings: Vec<String>,
     },
     /// A list in the version asked for; its items carry their type.
@@ -57,35 +58,89 @@ pub(crate) enum Answer {
     NotYet(u64),
 }
 
+/// An object of an answer, in the version asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    /// As it is stored.
+    Stored(Arc<Object>),
+    Made(Value),
+}
+
+impl Item {
+    pub(crate) fn into_value(self) -> Value {
+        match self {
+            Self::Stored(object) => object.value(),
+            Self::Made(value) => value,
+        }
+    }
+
+    /// Appends the JSON text, with `apiVersion` and `kind` if it shall be `typed`.
+    pub(crate) fn write(&self, typed: bool, out: &mut BytesMut) {
+        match self {
+            Self::Stored(object) => object.write(typed, out),
+            Self::Made(value) if typed => json_text(value, out),
+            Self::Made(value) => Object::new(value).write(false, out),
+        }
+    }
+
+    fn text_len(&self) -> usize {
+        match self {
+            Self::Stored(object) => object.text_len(),
+            Self::Made(_) => 1024,
+        }
+    }
+}
+
+/// Appends JSON.
+fn json_text(value: &Value, out: &mut BytesMut) {
+    // Writing a tree of JSON to memory cannot fail.
+    let _ = serde_json::to_writer(out.writer(), value);
+}
+
 /// The parts of a list.
 #[derive(Debug)]
 pub(crate) struct List {
     pub(crate) version: String,
     pub(crate) continue_: Option<String>,
     pub(crate) remaining: Option<usize>,
-    pub(crate) items: Vec<Value>,
+    pub(crate) items: Vec<Item>,
 }
 
 impl List {
-    /// The list in the version asked for; `whole` if it is not made into a table or the like.
-    pub(crate) fn into_json(self, kind: &Kind, whole: bool) -> Value {
+    /// The text of the list.
+    pub(crate) fn text(&self, kind: &Kind) -> Bytes {
+        let length: usize = self.items.iter().map(|item| item.text_len() + 1).sum();
+        let mut out = BytesMut::with_capacity(length + 512);
+        out.put_slice(b"{\"kind\":");
+        json_text(&kind.list_kind.as_ref().into(), &mut out);
+        out.put_slice(b",\"apiVersion\":");
+        json_text(&kind.api_version().into(), &mut out);
+        out.put_slice(b",\"metadata\":");
+        json_text(&self.metadata(kind, true), &mut out);
+        out.put_slice(b",\"items\":[");
+        for (index, item) in self.items.iter().enumerate() {
+            if index > 0 {
+                out.put_u8(b',');
+            }
+            // Only items of custom resources tell their type.
+            item.write(kind.is_custom(), &mut out);
+        }
+        out.put_slice(b"]}\n");
+        out.freeze()
+    }
+
+    /// The metadata of the list; `whole` if it is not made into a table or the like.
+    pub(crate) fn metadata(&self, kind: &Kind, whole: bool) -> Value {
         let mut metadata = json!({"resourceVersion": self.version});
-        if let Some(token) = self.continue_ {
-            metadata["continue"] = token.into();
+        if let Some(token) = &self.continue_ {
+            metadata["continue"] = token.as_str().into();
         } else if kind.is_custom() && whole {
             metadata["continue"] = "".into();
         }
         if let Some(remaining) = self.remaining {
             metadata["remainingItemCount"] = remaining.into();
         }
-        let mut items = self.items;
-        if !kind.is_custom() {
-            for item in items.iter_mut().filter_map(Value::as_object_mut) {
-                item.remove("apiVersion");
-                item.remove("kind");
-            }
-        }
-        json!({"apiVersion": kind.api_version(), "kind": kind.list_kind, "metadata": metadata, "items": items})
+        metadata
     }
 }
 
@@ -111,7 +166,7 @@ impl Call {
     }
 
     /// The stored object that the request is about.
-    fn existing(&self, state: &State) -> Result<Arc<Value>, Failure> {
+    fn existing(&self, state: &State) -> Result<Arc<Object>, Failure> {
         let found = state.store.at(&self.place(self.name()));
         found.cloned().ok_or_else(|| self.not_found())
     }
@@ -124,12 +179,21 @@ impl Call {
         body::to_view(stored, self.kind())
     }
 
+    /// A stored object in the version asked for.
+    fn shown(&self, stored: &Arc<Object>) -> Item {
+        if self.kind().shows_as_stored(stored) {
+            Item::Stored(stored.clone())
+        } else {
+            Item::Made(self.view(&stored.value()))
+        }
+    }
+
     /// Answers with an object.
-    fn object(&self, stored: &Value) -> Answer {
+    fn object(&self, code: u16, stored: &Arc<Object>, warnings: Vec<String>) -> Answer {
         Answer::Object {
-            code: 200,
-            object: self.view(stored),
-            warnings: Vec::new(),
+            code,
+            object: self.shown(stored),
+            warnings,
         }
     }
 }
@@ -176,11 +240,7 @@ fn subject(kind: &Kind) -> (&str, &str) {
 }
 
 /// 422 with all errors, if there are any.
-fn refuse(
-    kind: &Kind,
-    name: &str,
-    errors: &[k8s_api_schema::FieldError],
-) -> Result<(), Failure> {
+fn refuse(kind: &Kind, name: &str, errors: &[k8s_api_schema::FieldError]) -> Result<(), Failure> {
     if errors.is_empty() {
         return Ok(());
     }

@@ -4,18 +4,18 @@ use serde_json::Value;
 
 use super::{Answer, Call, create, update};
 use crate::body;
-use k8s_api_schema::FieldError;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
 use crate::metadata;
 use crate::patch::{self, PatchKind};
 use crate::status::Failure;
+use k8s_api_schema::FieldError;
 
 pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let patch_kind = kind_of_patch(call)?;
     let dry_run = call.query.dry_run("PatchOptions")?;
     let validation = call.query.field_validation("PatchOptions")?;
-    let existing = call.existing(state)?;
+    let existing = call.existing(state)?.value();
     let patched = patch::apply(patch_kind, &call.view(&existing), &call.body)?;
     check_type(call.kind(), &patched)?;
     let decoded =
@@ -29,11 +29,7 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     update::check_name(call, name)?;
     create::set_namespace(call, &mut object)?;
     let object = update::finish(state, call, &existing, object, dry_run)?;
-    Ok(Answer::Object {
-        code: 200,
-        object: call.view(&object),
-        warnings,
-    })
+    Ok(call.object(200, &object, warnings))
 }
 
 /// Which patch the body is; strategic merge needs to know the kind, so that custom resources have none.

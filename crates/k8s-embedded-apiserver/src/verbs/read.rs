@@ -16,5 +16,5 @@ pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         }
     }
     let object = call.existing(state)?;
-    Ok(call.object(&object))
+    Ok(call.object(200, &object, Vec::new()))
 }

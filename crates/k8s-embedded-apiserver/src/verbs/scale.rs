@@ -1,18 +1,16 @@
 //! The `scale` subresource: the replica counts of an object as an autoscaling/v1 Scale.
 
-use std::sync::Arc;
-
 use k8s_openapi::api::autoscaling::v1 as autoscaling;
 use serde_json::{Value, json};
 
 use super::{Answer, Call, patch, refuse, update};
 use crate::body;
 use crate::codec::typed;
-use k8s_api_schema::FieldError;
 use crate::kinds::Scale;
 use crate::lifecycle::State;
 use crate::metadata::{self, object_mut};
 use crate::status::Failure;
+use k8s_api_schema::FieldError;
 
 pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let (object, paths) = found(state, call)?;
@@ -37,8 +35,8 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     write(state, call, &object, &paths, scale, dry_run)
 }
 
-fn found(state: &State, call: &Call) -> Result<(Arc<Value>, Scale), Failure> {
-    let object = call.existing(state)?;
+fn found(state: &State, call: &Call) -> Result<(Value, Scale), Failure> {
+    let object = call.existing(state)?.value();
     let paths = call
         .kind()
         .scale
@@ -116,7 +114,7 @@ fn selector_text(selector: &Value) -> String {
 fn write(
     state: &mut State,
     call: &Call,
-    object: &Arc<Value>,
+    object: &Value,
     paths: &Scale,
     mut scale: Value,
     dry_run: bool,
@@ -133,7 +131,7 @@ fn write(
     if replicas < 0 {
         return Err(negative(call, replicas));
     }
-    let mut new = Value::clone(object);
+    let mut new = object.clone();
     let version = metadata::version(&scale);
     // A scale may be written without a version, whatever the kind.
     if !matches!(version, "" | "0") {
@@ -143,7 +141,7 @@ fn write(
     let stored = update::finish(state, call, object, new, dry_run)?;
     Ok(Answer::Other {
         code: 200,
-        object: scale_of(&stored, paths)?,
+        object: scale_of(&stored.value(), paths)?,
     })
 }
 

@@ -11,6 +11,7 @@ use crate::definitions;
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
 use crate::metadata::{self, copy_key, entry_mut, metadata_mut, object_mut};
+use crate::object::Object;
 use crate::status::Failure;
 
 pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
@@ -29,7 +30,7 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
     check_name(call, metadata::name(object))?;
     create::set_namespace(call, object)?;
     let place = call.place(call.name());
-    let Some(existing) = state.store.at(&place).cloned() else {
+    let Some(existing) = state.store.at(&place).map(|found| found.value()) else {
         if kind.create_on_update && call.target.subresource.is_none() {
             check_uid(call, object, None)?;
             metadata_mut(object).remove("resourceVersion");
@@ -39,11 +40,7 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
     };
     check_uid(call, object, Some(&existing))?;
     let object = finish(state, call, &existing, decoded.object, dry_run)?;
-    Ok(Answer::Object {
-        code: 200,
-        object: call.view(&object),
-        warnings,
-    })
+    Ok(call.object(200, &object, warnings))
 }
 
 pub(super) fn check_name(call: &Call, sent: &str) -> Result<(), Failure> {
@@ -121,10 +118,10 @@ fn check_version(call: &Call, existing: &Value, sent: &str) -> Result<(), Failur
 pub(super) fn finish(
     state: &mut State,
     call: &Call,
-    existing: &Arc<Value>,
+    existing: &Value,
     mut new: Value,
     dry_run: bool,
-) -> Result<Arc<Value>, Failure> {
+) -> Result<Arc<Object>, Failure> {
     let kind = call.kind();
     check_version(call, existing, metadata::version(&new))?;
     keep_system_fields(&mut new, existing);
@@ -153,8 +150,8 @@ pub(super) fn finish(
     }
     validate(kind, &new, Some(existing))?;
     metadata_mut(&mut new).insert("resourceVersion".into(), metadata::version(existing).into());
-    if dry_run || new == **existing {
-        return Ok(Arc::new(new));
+    if dry_run || new == *existing {
+        return Ok(Arc::new(Object::new(&new)));
     }
     let place = call.place(call.name());
     Ok(state.store_update(&place, new))
