@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::expect_used, reason = "in a test that is a failure")]
 
+pub(crate) mod both;
+
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use k8s_embedded_apiserver::{ApiBody, EmbeddedApiServer};
