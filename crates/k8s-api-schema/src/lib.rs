@@ -1,9 +1,16 @@
 //! Types of the Kubernetes API as data: the built-in kinds' schemas, and errors of fields as the server prints them.
 
+mod builtin;
 mod field_error;
 mod model;
 mod quantity;
+mod text;
 
+pub use builtin::builtin;
 pub use field_error::{FieldError, quote};
-pub use model::{Empty, Field, List, ListKind, Map, Patch, Scalar, Schema, Struct, Type, TypeId};
+pub use model::{
+    Either, EitherKind, Empty, Field, List, ListKind, Map, Patch, Scalar, Schema, Struct, Type,
+    TypeId,
+};
 pub use quantity::{Quantity, QuantityError};
+pub use text::{Published, PublishedField, published};

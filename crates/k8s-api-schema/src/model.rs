@@ -1,6 +1,6 @@
 //! What a type of the API is: the fields, lists and maps that decoding, merging and applying need to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
@@ -12,6 +12,11 @@ pub struct TypeId(pub u32);
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
     types: Vec<Type>,
+    /// By type: the name in OpenAPI, empty for types without one, and in Go.
+    names: Vec<(Box<str>, Box<str>)>,
+    by_name: HashMap<Box<str>, TypeId>,
+    kinds: HashMap<String, TypeId>,
+    either: HashMap<TypeId, Either>,
 }
 
 impl Schema {
@@ -29,6 +34,7 @@ impl Schema {
     pub fn push(&mut self, type_: Type) -> TypeId {
         let id = u32::try_from(self.types.len()).expect("fewer than u32::MAX types");
         self.types.push(type_);
+        self.names.push(Default::default());
         TypeId(id)
     }
 
@@ -42,6 +48,76 @@ impl Schema {
     pub fn get(&self, id: TypeId) -> &Type {
         &self.types[id.0 as usize]
     }
+
+    /// Names a type: as in OpenAPI (empty for a type without such a name) and as in Go.
+    pub fn name(&mut self, id: TypeId, openapi: &str, go: &str) {
+        self.names[id.0 as usize] = (openapi.into(), go.into());
+        if !openapi.is_empty() {
+            self.by_name.insert(openapi.into(), id);
+        }
+    }
+
+    /// The name in OpenAPI, such as `io.k8s.api.core.v1.Pod`; empty for a type without one.
+    #[must_use]
+    pub fn openapi_name(&self, id: TypeId) -> &str {
+        &self.names[id.0 as usize].0
+    }
+
+    /// The name in Go, such as `v1.Pod`, `[]string`, `map[string]string`; empty where it is not known.
+    #[must_use]
+    pub fn go_name(&self, id: TypeId) -> &str {
+        &self.names[id.0 as usize].1
+    }
+
+    /// The type of a name in OpenAPI.
+    #[must_use]
+    pub fn by_name(&self, openapi: &str) -> Option<TypeId> {
+        self.by_name.get(openapi).copied()
+    }
+
+    /// Says which type a kind is of.
+    pub fn add_kind(&mut self, group: &str, version: &str, kind: &str, id: TypeId) {
+        self.kinds.insert(format!("{group}/{version}/{kind}"), id);
+    }
+
+    /// The type of a kind; the core group is empty.
+    #[must_use]
+    pub fn find(&self, group: &str, version: &str, kind: &str) -> Option<TypeId> {
+        self.kinds
+            .get(&format!("{group}/{version}/{kind}"))
+            .copied()
+    }
+
+    /// Says that a type, which is [`Type::Any`], is a schema or something else.
+    pub fn set_either(&mut self, id: TypeId, either: Either) {
+        self.either.insert(id, either);
+    }
+
+    /// What a type is that is [`Type::Any`] to all but the decoder.
+    #[must_use]
+    pub fn either(&self, id: TypeId) -> Option<Either> {
+        self.either.get(&id).copied()
+    }
+}
+
+/// A schema in a CustomResourceDefinition, or something else in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Either {
+    /// The type of the schema.
+    pub schema: TypeId,
+    /// What may be in its place.
+    pub kind: EitherKind,
+}
+
+/// What may be in the place of a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EitherKind {
+    /// `true` or `false`.
+    Boolean,
+    /// A list of schemas.
+    List,
+    /// A list of texts.
+    Strings,
 }
 
 /// One type.
@@ -112,16 +188,33 @@ pub struct Field {
     pub empty: Empty,
     /// How a strategic merge patch treats it.
     pub patch: Patch,
-    /// Its number in protobuf; 0 where it has none.
-    pub number: u32,
+    /// Its number in protobuf, after those of the messages that it is in there but not in JSON; empty where it has none.
+    pub protobuf: Vec<u32>,
+}
+
+impl Field {
+    /// A field that is left out when it is empty, with nothing more said of it.
+    #[must_use]
+    pub fn new(type_: TypeId) -> Self {
+        Self {
+            type_,
+            required: false,
+            default: None,
+            empty: Empty::Omitted,
+            patch: Patch::default(),
+            protobuf: Vec::new(),
+        }
+    }
 }
 
 /// How the server writes a field that holds the zero value of its Go type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Empty {
-    /// As `null`, `""`, `0`, `false`, `{}`.
+    /// As `""`, `0`, `false`, or the zero value of a struct; lists, maps and times as `null`.
     Written,
-    /// Not at all.
+    /// A pointer that is always written: what was sent is kept, what was not sent is `null`.
+    Null,
+    /// Not at all; a struct only if all of it is empty.
     Omitted,
     /// A pointer: what was sent is kept, even if it is empty; what was not sent is left out.
     Pointer,

@@ -239,6 +239,7 @@ fn kind_of(definition: &Value, version: &Value, storage_version: &str, all: &[&V
         names: NameRule::Subdomain,
         fields: FieldRules::Listed(&[]),
         normalize: custom_object,
+        types: None,
         is_view: false,
         to_storage: |object| object,
         from_storage: |object| object,

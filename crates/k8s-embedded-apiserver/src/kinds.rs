@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::object::Object;
+use k8s_api_schema::{FieldError, Schema, TypeId, builtin};
 use crate::selector::FieldRules;
-use k8s_api_schema::FieldError;
 
 type Text = Cow<'static, str>;
 
@@ -107,6 +107,8 @@ pub(crate) struct Kind {
     pub(crate) normalize: fn(Value) -> Result<Value, String>,
     /// It is another form of the objects of another kind.
     pub(crate) is_view: bool,
+    /// The kind's type: of built-in kinds as the server publishes it, of custom ones by their schema.
+    pub(crate) types: Option<(Arc<Schema>, TypeId)>,
     /// From this version to the stored one and back.
     pub(crate) to_storage: fn(Value) -> Value,
     pub(crate) from_storage: fn(Value) -> Value,
@@ -175,6 +177,9 @@ impl Kind {
             fields: FieldRules::MetadataOnly,
             normalize,
             is_view: false,
+            types: builtin()
+                .find(group, version, kind)
+                .map(|id| (Arc::clone(builtin()), id)),
             to_storage: |object| object,
             from_storage: |object| object,
             default: |_| {},
