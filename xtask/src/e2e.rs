@@ -14,6 +14,7 @@ use crate::{
     flags,
     process::{self, POLL, Spec},
     promtool::{self, PROMTOOL},
+    schemas,
     server::ControlPlane,
     signals::{Interrupted, Signals},
     workspace::{self, Metadata},
@@ -68,7 +69,9 @@ pub(crate) fn run(flags: &flags::E2e) -> Result<()> {
 
 /// Starts a control plane, runs the tests on it and those with kubectl, ends it.
 pub(crate) fn run_on_new(signals: &Signals) -> Result<()> {
-    Tests::new(Build::Workspace, signals)?.run(&PROGRAMS)
+    let mut tests = Tests::new(Build::Workspace, signals)?;
+    schemas::check(&tests.control_plane, signals)?;
+    tests.run(&PROGRAMS)
 }
 
 /// Runs the tests that need no more than a server.

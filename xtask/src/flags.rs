@@ -46,7 +46,8 @@ xflags::xflags! {
         ///   alone     each published crate is tested alone, and checked with each feature alone
         ///   doc       documentation builds without a warning
         ///   deny      licenses, sources and bans of dependencies
-        ///   e2e       end-to-end tests on a real control plane, also of operators as processes;
+        ///   e2e       end-to-end tests on a real control plane, also of operators as processes, and
+        ///             the check of the built-in types (see schemas, needs Go);
         ///             needs Go 1.26 or newer or KUBEBUILDER_ASSETS, is skipped where neither is
         ///             there, fails then if CI=true
         cmd ci {
@@ -54,6 +55,13 @@ xflags::xflags! {
             optional --keep-going
             /// Names of steps.
             repeated steps: String
+        }
+
+        /// Writes the types of the built-in kinds, which the embedded API server knows, as a real
+        /// server and its Go types tell them. Needs Go 1.26 or newer.
+        cmd schemas {
+            /// Writes nothing; fails if what is checked in differs.
+            optional --check
         }
 
         /// Runs the benchmarks.

@@ -10,6 +10,7 @@ mod flags;
 mod process;
 mod promtool;
 mod rules;
+mod schemas;
 mod server;
 mod signals;
 mod workspace;
@@ -51,5 +52,6 @@ fn run() -> anyhow::Result<()> {
         XtaskCmd::E2e(flags) => e2e::run(&flags),
         XtaskCmd::Ci(flags) => ci::run(&flags),
         XtaskCmd::Bench(flags) => bench::run(&flags),
+        XtaskCmd::Schemas(flags) => schemas::run(&flags),
     }
 }

@@ -11,6 +11,8 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
+pub(crate) use build::module;
+
 use crate::{signals::Signals, workspace::Metadata};
 
 /// The programs that a control plane consists of, and the one to look at it with.
@@ -66,6 +68,11 @@ pub(crate) fn unavailable() -> Option<String> {
     }
     let error = go::version().err()?;
     Some(format!("{error:#}, and {ASSETS} is not set"))
+}
+
+/// Why the Go programs of [`module`] cannot be run on this machine, if they cannot.
+pub(crate) fn go_unavailable() -> Option<String> {
+    go::version().err().map(|error| format!("{error:#}"))
 }
 
 fn from_assets(folder: &Path) -> Result<Folder> {
