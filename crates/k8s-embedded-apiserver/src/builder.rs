@@ -84,6 +84,7 @@ impl Builder {
         for name in FIRST_NAMESPACES {
             first_namespace(&mut state, name);
         }
+        crate::plugins::first_classes(&mut state);
         EmbeddedApiServer::with_state(state)
     }
 }

@@ -1,4 +1,6 @@
-//! The two forms of an Event. Stored is the one of core/v1.
+//! Objects that have several forms. Here: an Event, which is stored as the one of core/v1.
+
+pub(crate) mod autoscaler;
 
 use serde_json::{Value, json};
 

@@ -88,6 +88,7 @@ mod convert;
 mod defaults;
 mod definitions;
 mod discovery;
+mod go_json;
 #[cfg(feature = "http")]
 pub mod http;
 mod json_error;
@@ -96,6 +97,7 @@ mod lifecycle;
 mod metadata;
 mod object;
 mod patch;
+mod plugins;
 mod protobuf;
 mod query;
 mod registry;

@@ -3,8 +3,11 @@
 use k8s_openapi::api::apps::v1 as apps;
 
 use crate::codec::typed;
-use crate::kinds::{Generation, Kind};
+use crate::kinds::{Generation, Kind, NameRule};
+use crate::selector::FieldRules;
 use crate::{defaults, validation};
+
+const REPLICAS: &[(&str, &str)] = &[("status.replicas", "status.replicas")];
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
@@ -32,6 +35,44 @@ pub(super) fn kinds() -> Vec<Kind> {
         .with_status()
         .scaled()
         .generation(Generation::Spec)
-        .defaults(defaults::apps::replica_set),
+        .fields(FieldRules::Listed(REPLICAS))
+        .defaults(defaults::apps::replica_set)
+        .validated(validation::apps::replica_set),
+        Kind::row(
+            ("apps", "v1", "StatefulSet"),
+            "statefulsets",
+            "statefulset",
+            typed::<apps::StatefulSet>,
+        )
+        .short(&["sts"])
+        .in_all()
+        .with_status()
+        .scaled()
+        .names(NameRule::Label)
+        .generation(Generation::Spec)
+        .defaults(defaults::apps::stateful_set)
+        .validated(validation::apps::stateful_set),
+        Kind::row(
+            ("apps", "v1", "DaemonSet"),
+            "daemonsets",
+            "daemonset",
+            typed::<apps::DaemonSet>,
+        )
+        .short(&["ds"])
+        .in_all()
+        .with_status()
+        .generation(Generation::Spec)
+        .defaults(defaults::apps::daemon_set)
+        .on_create(defaults::apps::new_daemon_set)
+        .on_update(defaults::apps::updated_daemon_set)
+        .validated(validation::apps::daemon_set),
+        Kind::row(
+            ("apps", "v1", "ControllerRevision"),
+            "controllerrevisions",
+            "controllerrevision",
+            typed::<apps::ControllerRevision>,
+        )
+        .defaults(defaults::apps::controller_revision)
+        .validated(validation::apps::controller_revision),
     ]
 }

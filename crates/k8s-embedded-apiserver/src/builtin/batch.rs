@@ -1,7 +1,35 @@
 //! The group `batch`.
 
-use crate::kinds::Kind;
+use k8s_openapi::api::batch::v1 as batch;
+
+use crate::codec::typed;
+use crate::kinds::{Generation, Kind};
+use crate::selector::FieldRules;
+use crate::{defaults, validation};
+
+const SUCCESSFUL: &[(&str, &str)] = &[("status.successful", "status.succeeded")];
 
 pub(super) fn kinds() -> Vec<Kind> {
-    vec![]
+    vec![
+        Kind::row(("batch", "v1", "Job"), "jobs", "job", typed::<batch::Job>)
+            .in_all()
+            .with_status()
+            .generation(Generation::Spec)
+            .fields(FieldRules::Listed(SUCCESSFUL))
+            .defaults(defaults::batch::job)
+            .on_create(defaults::batch::new_job)
+            .validated(validation::batch::job),
+        Kind::row(
+            ("batch", "v1", "CronJob"),
+            "cronjobs",
+            "cronjob",
+            typed::<batch::CronJob>,
+        )
+        .short(&["cj"])
+        .in_all()
+        .with_status()
+        .generation(Generation::Spec)
+        .defaults(defaults::batch::cron_job)
+        .validated(validation::batch::cron_job),
+    ]
 }

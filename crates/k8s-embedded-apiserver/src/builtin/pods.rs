@@ -1,4 +1,4 @@
-//! Pods.
+//! Pods, and what core/v1 has to make them.
 
 use k8s_openapi::api::core::v1 as core;
 
@@ -15,8 +15,10 @@ const POD_FIELDS: &[(&str, &str)] = &[
     ("spec.hostNetwork", "spec.hostNetwork"),
     ("status.phase", "status.phase"),
     ("status.podIP", "status.podIP"),
+    ("status.podIPs", "status.podIPs"),
     ("status.nominatedNodeName", "status.nominatedNodeName"),
 ];
+const REPLICAS: &[(&str, &str)] = &[("status.replicas", "status.replicas")];
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
@@ -29,6 +31,31 @@ pub(super) fn kinds() -> Vec<Kind> {
             .fields(FieldRules::Listed(POD_FIELDS))
             .defaults(defaults::pods::pod)
             .on_create(defaults::pods::new_pod)
+            .on_update(defaults::pods::updated_pod)
             .validated(validation::pods::pod),
+        Kind::row(
+            ("", "v1", "PodTemplate"),
+            "podtemplates",
+            "podtemplate",
+            typed::<core::PodTemplate>,
+        )
+        .answers_with_object()
+        .generation(Generation::Content)
+        .defaults(defaults::pods::pod_template)
+        .validated(validation::pods::pod_template),
+        Kind::row(
+            ("", "v1", "ReplicationController"),
+            "replicationcontrollers",
+            "replicationcontroller",
+            typed::<core::ReplicationController>,
+        )
+        .short(&["rc"])
+        .in_all()
+        .with_status()
+        .scaled()
+        .generation(Generation::Spec)
+        .fields(FieldRules::Listed(REPLICAS))
+        .defaults(defaults::pods::replication_controller)
+        .validated(validation::pods::replication_controller),
     ]
 }

@@ -1,7 +1,23 @@
 //! The group `scheduling.k8s.io`.
 
+use k8s_openapi::api::scheduling::v1 as scheduling;
+
+use crate::codec::typed;
 use crate::kinds::Kind;
+use crate::{defaults, validation};
 
 pub(super) fn kinds() -> Vec<Kind> {
-    vec![]
+    vec![
+        Kind::row(
+            ("scheduling.k8s.io", "v1", "PriorityClass"),
+            "priorityclasses",
+            "priorityclass",
+            typed::<scheduling::PriorityClass>,
+        )
+        .short(&["pc"])
+        .cluster()
+        .defaults(defaults::scheduling::priority_class)
+        .on_create(defaults::scheduling::new_priority_class)
+        .validated(validation::scheduling::priority_class),
+    ]
 }

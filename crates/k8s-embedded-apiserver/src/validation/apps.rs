@@ -140,3 +140,31 @@ mod tests {
         );
     }
 }
+
+pub(crate) fn replica_set(
+    _: &serde_json::Value,
+    _: Option<&serde_json::Value>,
+) -> Vec<k8s_api_schema::FieldError> {
+    Vec::new()
+}
+
+pub(crate) fn stateful_set(
+    _: &serde_json::Value,
+    _: Option<&serde_json::Value>,
+) -> Vec<k8s_api_schema::FieldError> {
+    Vec::new()
+}
+
+pub(crate) fn daemon_set(
+    _: &serde_json::Value,
+    _: Option<&serde_json::Value>,
+) -> Vec<k8s_api_schema::FieldError> {
+    Vec::new()
+}
+
+pub(crate) fn controller_revision(
+    _: &serde_json::Value,
+    _: Option<&serde_json::Value>,
+) -> Vec<k8s_api_schema::FieldError> {
+    Vec::new()
+}

@@ -154,3 +154,17 @@ mod tests {
         assert_eq!(pod(&more, Some(&old))[0].reason(), "FieldValueForbidden");
     }
 }
+
+pub(crate) fn pod_template(
+    _: &serde_json::Value,
+    _: Option<&serde_json::Value>,
+) -> Vec<k8s_api_schema::FieldError> {
+    Vec::new()
+}
+
+pub(crate) fn replication_controller(
+    _: &serde_json::Value,
+    _: Option<&serde_json::Value>,
+) -> Vec<k8s_api_schema::FieldError> {
+    Vec::new()
+}

@@ -10,6 +10,7 @@ use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
 use crate::metadata::{self, Meta as _, metadata_mut, object_mut};
 use crate::object::Object;
+use crate::plugins;
 use crate::query::FieldValidation;
 use crate::source::SUFFIX_LENGTH;
 use crate::status::Failure;
@@ -50,9 +51,12 @@ pub(super) fn insert(
         ));
     }
     admit(state, call, &object)?;
+    plugins::mutate(state, kind, &mut object, None)?;
     prepare(state, kind, &mut object);
     let place = name_it(state, call, &mut object);
+    (kind.on_create)(&mut object);
     validate(kind, &object, None)?;
+    plugins::validate(state, kind, &object, None)?;
     let name = metadata::name(&object).to_owned();
     if let Some(existing) = state.store.at(&place) {
         return Err(if existing.is_deleting() {
@@ -127,7 +131,6 @@ fn prepare(state: &mut State, kind: &Kind, object: &mut Value) {
         object_mut(object).insert("status".into(), json!({}));
         (kind.default)(object);
     }
-    (kind.on_create)(object);
     let uid = state.source.uid();
     let now = state.source.stamp();
     let metadata = metadata_mut(object);

@@ -12,6 +12,7 @@ use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
 use crate::metadata::{self, copy_key, entry_mut, metadata_mut, object_mut};
 use crate::object::Object;
+use crate::plugins;
 use crate::status::Failure;
 
 pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
@@ -126,6 +127,9 @@ pub(super) fn finish(
     check_version(call, existing, metadata::version(&new))?;
     keep_system_fields(&mut new, existing);
     let subresource = call.target.subresource.as_deref();
+    if subresource.is_none() {
+        plugins::mutate(state, kind, &mut new, Some(existing))?;
+    }
     if subresource == Some("status") {
         new = with_status_of(kind, existing, &new);
     } else if subresource == Some("finalize") {
@@ -141,7 +145,7 @@ pub(super) fn finish(
         defaults::apiextensions::stored_versions(&mut new);
     }
     (kind.on_update)(&mut new, existing);
-    if raises_generation(kind, existing, &new) {
+    if subresource != Some("status") && raises_generation(kind, existing, &new) {
         let generation = existing
             .pointer("/metadata/generation")
             .and_then(Value::as_i64)
@@ -149,6 +153,9 @@ pub(super) fn finish(
         metadata_mut(&mut new).insert("generation".into(), json!(generation + 1));
     }
     validate(kind, &new, Some(existing))?;
+    if subresource.is_none() {
+        plugins::validate(state, kind, &new, Some(existing))?;
+    }
     metadata_mut(&mut new).insert("resourceVersion".into(), metadata::version(existing).into());
     if dry_run || new == *existing {
         return Ok(Arc::new(Object::new(&new)));
