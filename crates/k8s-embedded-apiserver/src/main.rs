@@ -8,12 +8,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use k8s_embedded_apiserver::EmbeddedApiServer;
-use k8s_embedded_apiserver::http::{self, KubeconfigFile};
+use k8s_embedded_apiserver::http::{Certificate, Front, Kubeconfig, KubeconfigFile};
 use tokio::net::TcpListener;
 
 /// A Kubernetes API server in one process, for kubectl and for trying things out.
 ///
-/// Keeps everything in memory and forgets it at the end. Speaks plain HTTP without authentication.
+/// Keeps everything in memory and forgets it at the end. Speaks plain HTTP, or HTTPS with --tls.
 /// Prints its URL on the first line of the standard output. Ends on Ctrl-C and SIGTERM.
 #[derive(Debug, Parser)]
 #[command(version)]
@@ -25,6 +25,10 @@ struct Arguments {
     /// Writes a kubeconfig there, and removes it at the end. A file that another program wrote is left alone.
     #[arg(long, value_name = "PATH")]
     kubeconfig: Option<PathBuf>,
+
+    /// Speaks HTTPS, and HTTP/2, with a certificate made for it; the kubeconfig has its authority.
+    #[arg(long)]
+    tls: bool,
 }
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
@@ -68,13 +72,22 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             .await
             .map_err(|source| ListenError { address, source })?;
         let address = listener.local_addr()?;
+        let mut front = Front::new(EmbeddedApiServer::new());
+        let mut kubeconfig = Kubeconfig::new(address);
+        let mut url = format!("http://{address}");
+        if arguments.tls {
+            let certificate = Certificate::for_address(address)?;
+            front = front.certificate(&certificate);
+            kubeconfig = kubeconfig.certificate(&certificate);
+            url = format!("https://{address}");
+        }
         let file = arguments
             .kubeconfig
             .as_ref()
-            .map(|path| KubeconfigFile::write(path, address))
+            .map(|path| KubeconfigFile::write(path, kubeconfig))
             .transpose()?;
-        announce(address, file.as_ref())?;
-        let served = http::serve(EmbeddedApiServer::new(), listener, interrupted).await;
+        announce(&url, address, file.as_ref())?;
+        let served = front.serve(listener, interrupted).await;
         if let Some(file) = file {
             file.remove()?;
         }
@@ -83,13 +96,13 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// The URL goes to the standard output alone, for programs; the rest is for people.
-fn announce(address: SocketAddr, file: Option<&KubeconfigFile>) -> io::Result<()> {
+fn announce(url: &str, address: SocketAddr, file: Option<&KubeconfigFile>) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "http://{address}")?;
+    writeln!(out, "{url}")?;
     out.flush()?;
     let target = match file {
         Some(file) => format!("--kubeconfig {}", file.path().display()),
-        None => format!("--server http://{address}"),
+        None => format!("--server {url}"),
     };
     eprintln!("Try: kubectl {target} get namespaces");
     if !address.ip().is_loopback() {

@@ -1,31 +1,100 @@
 //! Kubeconfig files that lead to the server.
 
+use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::Certificate;
+
 /// First line of the files that are ours to replace.
 const MARK: &str = "# Written by k8s-embedded-apiserver, which replaces and removes this file.";
 
-/// The text of a kubeconfig that leads to a server at `address`.
-///
-/// An address that stands for all of the machine's (`0.0.0.0`) becomes the loopback one.
+/// The text of a kubeconfig that leads to a server at `address` over plain HTTP: a [`Kubeconfig`] without more.
 #[must_use]
 pub fn kubeconfig(address: SocketAddr) -> String {
-    let url = url(address);
-    format!(
-        "{MARK}
+    Kubeconfig::new(address).to_string()
+}
+
+/// What a kubeconfig says. Its text is what [`Display`](fmt::Display) writes.
+///
+/// An address that stands for all of the machine's (`0.0.0.0`) becomes the loopback one.
+#[derive(Clone, Debug)]
+#[must_use = "its text is what it is for"]
+pub struct Kubeconfig {
+    address: SocketAddr,
+    authority: Option<String>,
+    token: Option<String>,
+}
+
+impl Kubeconfig {
+    /// Leads to `address` over plain HTTP, without credentials.
+    pub fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            authority: None,
+            token: None,
+        }
+    }
+
+    /// Leads there over HTTPS, to a server that shows this certificate.
+    pub fn certificate(mut self, certificate: &Certificate) -> Self {
+        self.authority = Some(certificate.authority().to_owned());
+        self
+    }
+
+    /// Sends this bearer token.
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+}
+
+impl From<SocketAddr> for Kubeconfig {
+    fn from(address: SocketAddr) -> Self {
+        Self::new(address)
+    }
+}
+
+impl fmt::Display for Kubeconfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.authority {
+            Some(_) => "https",
+            None => "http",
+        };
+        let address = reached(self.address);
+        let authority = self
+            .authority
+            .as_ref()
+            .map(|pem| {
+                format!(
+                    "\n    certificate-authority-data: {}",
+                    BASE64_STANDARD.encode(pem)
+                )
+            })
+            .unwrap_or_default();
+        // JSON is YAML, whatever the token has in it.
+        let user = match &self.token {
+            Some(token) => serde_json::json!({ "token": token }).to_string(),
+            None => "{}".into(),
+        };
+        write!(
+            f,
+            "{MARK}
 apiVersion: v1
 kind: Config
 current-context: embedded
 clusters:
 - name: embedded
   cluster:
-    server: {url}
+    server: {scheme}://{address}{authority}
 users:
 - name: embedded
-  user: {{}}
+  user: {user}
 contexts:
 - name: embedded
   context:
@@ -33,16 +102,18 @@ contexts:
     user: embedded
     namespace: default
 "
-    )
+        )
+    }
 }
 
-fn url(address: SocketAddr) -> String {
+/// Where a server that listens on `address` is reached.
+fn reached(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
         ip => ip,
     };
-    format!("http://{}", SocketAddr::new(ip, address.port()))
+    SocketAddr::new(ip, address.port())
 }
 
 /// Why a kubeconfig was not written.
@@ -70,16 +141,19 @@ pub struct KubeconfigFile {
 }
 
 impl KubeconfigFile {
-    /// Writes a kubeconfig for a server at `address`, readable by its owner alone.
+    /// Writes a kubeconfig, or one for a server at a plain address, readable by its owner alone.
     ///
     /// The file is there whole or not at all. An empty file, and one that this function wrote before, is replaced.
     ///
     /// # Errors
     ///
     /// [`KubeconfigError::Foreign`] if there is a file of somebody else's; nothing is changed then.
-    pub fn write(path: impl Into<PathBuf>, address: SocketAddr) -> Result<Self, KubeconfigError> {
+    pub fn write(
+        path: impl Into<PathBuf>,
+        kubeconfig: impl Into<Kubeconfig>,
+    ) -> Result<Self, KubeconfigError> {
         let path = path.into();
-        let text = kubeconfig(address);
+        let text = kubeconfig.into().to_string();
         let failed = |source| KubeconfigError::Io {
             path: path.clone(),
             source,

@@ -1,6 +1,8 @@
 //! The server over HTTP, for kubectl and other programs (feature `http`).
 //!
-//! Plain HTTP/1.1, without authentication: whoever can connect may do everything. Listen on a loopback address.
+//! [`serve`] speaks plain HTTP/1.1; a [`Front`] with a [`Certificate`] speaks HTTPS, and HTTP/2 to the clients that
+//! ask for it, as those of Go do. Listen on a loopback address: without access control whoever can connect may do
+//! everything.
 //!
 //! ```
 //! use k8s_embedded_apiserver::{EmbeddedApiServer, http};
@@ -13,31 +15,34 @@
 //! http::serve(EmbeddedApiServer::new(), listener, until_done).await
 //! # }
 //! ```
+//!
+//! # Limits
+//!
+//! Those of a kube-apiserver: a request has 1 MiB of headers at most (431), and 32 seconds to send them (the
+//! connection is closed). A connection that waits for its next request is closed then, too. What a request may send
+//! after its headers, and for how long, is bounded by the server itself. An HTTP/2 connection has at most 250 requests
+//! at a time.
 
 mod body;
+mod certificate;
+mod connection;
 mod kubeconfig;
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use ::http::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tower::ServiceExt;
 use tracing::{debug, warn};
 
 use crate::EmbeddedApiServer;
-use body::EndingBody;
+use connection::Door;
 
-pub use kubeconfig::{KubeconfigError, KubeconfigFile, kubeconfig};
+pub use certificate::{Certificate, CertificateError};
+pub use kubeconfig::{Kubeconfig, KubeconfigError, KubeconfigFile, kubeconfig};
 
 /// How long open requests may take to end once the server shuts down. Watches end at once.
 const GRACE: Duration = Duration::from_secs(1);
@@ -45,10 +50,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Pause after a failed accept, which is mostly for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves `server` on `listener` until `shutdown` ends.
-///
-/// Then watches are ended, requests that are being answered get a second to end, and what is open after that is
-/// closed. Every connection is closed when this returns. Dropping the future closes them, too.
+/// Serves `server` over plain HTTP on `listener` until `shutdown` ends: [`Front::serve`] without a certificate.
 ///
 /// # Errors
 ///
@@ -58,61 +60,96 @@ pub async fn serve(
     listener: TcpListener,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let address = listener.local_addr()?;
-    debug!(%address, "serving");
-    let (stop, stopped) = watch::channel(false);
-    let graceful = GracefulShutdown::new();
-    let mut connections = JoinSet::new();
-    let mut shutdown = std::pin::pin!(shutdown);
-    loop {
-        tokio::select! {
-            () = &mut shutdown => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    let connection = graceful.watch(connection(server.clone(), stream, stopped.clone()));
-                    connections.spawn(async move {
-                        if let Err(error) = connection.await {
-                            debug!(%error, "connection failed");
-                        }
-                    });
-                }
-                Err(error) => {
-                    warn!(%error, "connection not accepted");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                }
-            },
-            Some(_) = connections.join_next() => {}
-        }
-    }
-    drop(listener);
-    stop.send_replace(true);
-    if tokio::time::timeout(GRACE, graceful.shutdown())
-        .await
-        .is_err()
-    {
-        debug!("connections cut");
-    }
-    connections.shutdown().await;
-    Ok(())
+    Front::new(server).serve(listener, shutdown).await
 }
 
-/// One connection; its watches end when `stopped` turns true.
-fn connection(
+/// A server and how it is reached.
+///
+/// ```
+/// use k8s_embedded_apiserver::EmbeddedApiServer;
+/// use k8s_embedded_apiserver::http::{Certificate, Front, Kubeconfig};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+/// let certificate = Certificate::for_address(listener.local_addr()?)?;
+/// let kubeconfig = Kubeconfig::new(listener.local_addr()?).certificate(&certificate);
+/// println!("{kubeconfig}");
+/// let until_done = async { /* such as tokio::signal::ctrl_c() */ };
+/// Front::new(EmbeddedApiServer::new())
+///     .certificate(&certificate)
+///     .serve(listener, until_done)
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a front does nothing until it serves"]
+pub struct Front {
     server: EmbeddedApiServer,
-    stream: TcpStream,
-    stopped: watch::Receiver<bool>,
-) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> {
-    if let Err(error) = stream.set_nodelay(true) {
-        debug!(%error, "delay of small writes kept");
-    }
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (server, stopped) = (server.clone(), stopped.clone());
-        async move {
-            let response = server.oneshot(request).await?;
-            Ok::<_, Infallible>(response.map(|body| EndingBody::new(body, stopped)))
+    certificate: Option<Certificate>,
+}
+
+impl Front {
+    /// Plain HTTP.
+    pub fn new(server: EmbeddedApiServer) -> Self {
+        Self {
+            server,
+            certificate: None,
         }
-    });
-    http1::Builder::new()
-        .timer(TokioTimer::new())
-        .serve_connection(TokioIo::new(stream), service)
+    }
+
+    /// HTTPS with this certificate.
+    pub fn certificate(mut self, certificate: &Certificate) -> Self {
+        self.certificate = Some(certificate.clone());
+        self
+    }
+
+    /// Serves on `listener` until `shutdown` ends.
+    ///
+    /// Then watches are ended, requests that are being answered get a second to end, and what is open after that is
+    /// closed. Every connection is closed when this returns. Dropping the future closes them, too.
+    ///
+    /// # Errors
+    ///
+    /// If the listener does not know its address, which means that it is none.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        let address = listener.local_addr()?;
+        debug!(%address, "serving");
+        let (stop, stopped) = watch::channel(false);
+        let graceful = GracefulShutdown::new();
+        let door = Door::new(self.server, self.certificate, stopped);
+        let mut connections = JoinSet::new();
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => break,
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => {
+                        connections.spawn(door.clone().admit(stream, graceful.watcher()));
+                    }
+                    Err(error) => {
+                        warn!(%error, "connection not accepted");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
+                },
+                Some(_) = connections.join_next() => {}
+            }
+        }
+        drop(listener);
+        drop(door);
+        stop.send_replace(true);
+        if tokio::time::timeout(GRACE, graceful.shutdown())
+            .await
+            .is_err()
+        {
+            debug!("connections cut");
+        }
+        connections.shutdown().await;
+        Ok(())
+    }
 }
