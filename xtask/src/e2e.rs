@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
+    clients::{self, Clients},
     control_plane::{self, ASSETS, Folder},
     flags,
     process::{self, POLL, Spec},
@@ -30,10 +31,23 @@ const APISERVER_PID: &str = "K8S_CONTROLLER_E2E_APISERVER_PID";
 const WEBSITE: &str = "K8S_CONTROLLER_E2E_WEBSITE";
 
 /// All that tests on a real server are told by; not to be inherited by other tests.
-pub(crate) const VARIABLES: [&str; 4] = [KUBECONFIG, AUDIT_LOG, APISERVER_PID, WEBSITE];
+pub(crate) const VARIABLES: [&str; 6] = [
+    KUBECONFIG,
+    AUDIT_LOG,
+    APISERVER_PID,
+    WEBSITE,
+    clients::MANAGER,
+    clients::KOPF,
+];
 
 /// The test programs, in the order in which they run.
-const PROGRAMS: [&str; 2] = ["e2e", PROCESSES];
+const PROGRAMS: [&str; 4] = [E2E, KUBECTL, CLIENTS, PROCESSES];
+/// The scenarios.
+const E2E: &str = "e2e";
+/// The table of commands of kubectl, on the embedded server and on the real one.
+const KUBECTL: &str = "kubectl";
+/// Operators of other libraries, on both.
+const CLIENTS: &str = "clients";
 /// The tests that run the website example as processes.
 const PROCESSES: &str = "processes";
 
@@ -80,11 +94,12 @@ fn on_existing(flags: &flags::E2e, kubeconfig: &Path, signals: &Signals) -> Resu
         !flags.keep,
         "--keep is for the control plane that this command starts"
     );
+    let program = flags.test.as_deref().unwrap_or(E2E);
     ensure!(
-        flags.test.as_deref() != Some(PROCESSES),
-        "--test {PROCESSES} needs the control plane that this command starts"
+        program == E2E,
+        "--test {program} needs the control plane that this command starts"
     );
-    let mut spec = spec(test_command(Build::Alone, PROGRAMS[0], &flags.args));
+    let mut spec = spec(test_command(Build::Alone, E2E, &flags.args));
     spec.env = vec![(KUBECONFIG, Some(kubeconfig.into()))];
     process::run_while(&spec, || Ok(signals.check()?))
 }
@@ -136,6 +151,10 @@ impl<'a> Tests<'a> {
         for program in programs {
             let mut tests = spec(test_command(self.build, program, &self.args));
             tests.env = self.env();
+            if *program == CLIENTS {
+                let clients = Clients::get(&self.target, is_ci(), self.signals)?;
+                tests.env.extend(clients.env());
+            }
             if *program == PROCESSES {
                 let example = spec(example_command());
                 process::run_while(&example, || self.control_plane.check(self.signals))?;
@@ -226,18 +245,13 @@ fn spec(command: Vec<OsString>) -> Spec {
 }
 
 fn test_command(build: Build, program: &str, args: &[OsString]) -> Vec<OsString> {
-    let is_alone = build == Build::Alone && program != PROCESSES;
     let mut command = cargo("test");
-    command.extend(words(if is_alone {
-        "--package k8s-controller-tests"
-    } else {
-        "--workspace --all-features"
+    command.extend(words(match (build, program) {
+        (Build::Alone, E2E) => "--package k8s-controller-tests",
+        (Build::Alone, KUBECTL | CLIENTS) => "--package k8s-embedded-apiserver",
+        _ => "--workspace --all-features",
     }));
     command.extend(["--test".into(), program.into()]);
-    if build == Build::Workspace && program != PROCESSES {
-        // The tests of the embedded server with kubectl.
-        command.extend(words("--test kubectl"));
-    }
     if !args.is_empty() {
         command.push("--".into());
         command.extend(args.iter().cloned());
@@ -339,6 +353,8 @@ mod tests {
     fn one_build_serves_ci_and_the_processes() {
         let commands = [
             test_command(Build::Workspace, "e2e", &[]),
+            test_command(Build::Workspace, "clients", &[]),
+            test_command(Build::Alone, "kubectl", &[]),
             test_command(Build::Workspace, "processes", &[]),
             test_command(Build::Alone, "processes", &[]),
             example_command(),
@@ -346,7 +362,9 @@ mod tests {
         assert_eq!(
             commands.map(|command| shown(&command)),
             [
-                "test --workspace --all-features --test e2e --test kubectl",
+                "test --workspace --all-features --test e2e",
+                "test --workspace --all-features --test clients",
+                "test --package k8s-embedded-apiserver --test kubectl",
                 "test --workspace --all-features --test processes",
                 "test --workspace --all-features --test processes",
                 "build --workspace --all-features --example website",
@@ -356,10 +374,13 @@ mod tests {
 
     #[test]
     fn test_programs_are_selected_by_name() {
-        assert_eq!(select(None).unwrap(), ["e2e", "processes"]);
+        assert_eq!(select(None).unwrap(), PROGRAMS);
         assert_eq!(select(Some("processes")).unwrap(), ["processes"]);
         let error = select(Some("unit")).unwrap_err().to_string();
-        assert_eq!(error, "--test: no program unit; there are e2e, processes");
+        assert_eq!(
+            error,
+            "--test: no program unit; there are e2e, kubectl, clients, processes"
+        );
     }
 
     #[test]

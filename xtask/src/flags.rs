@@ -17,8 +17,10 @@ xflags::xflags! {
 
         /// Runs the end-to-end tests on a real control plane.
         ///
-        /// First e2e, the scenarios; then processes, which runs the website example as an operator,
-        /// stops, pauses and kills it, and kills kube-apiserver.
+        /// First e2e, the scenarios; then kubectl, a table of its commands on both servers; then
+        /// clients, operators of controller-runtime and kopf on both (built with Go and Python, each
+        /// skipped where it is missing, failing then if CI=true); then processes, which runs the
+        /// website example as an operator, stops, pauses and kills it, and kills kube-apiserver.
         cmd e2e {
             /// Leaves the control plane up until Ctrl-C, and prints how to talk to it.
             optional --keep
@@ -27,7 +29,7 @@ xflags::xflags! {
             /// Runs on the existing cluster that the variable KUBECONFIG names; starts nothing. Only
             /// e2e.
             optional --use-kubeconfig
-            /// Runs only this test program: e2e or processes.
+            /// Runs only this test program: e2e, kubectl, clients or processes.
             optional --test name: String
             /// Arguments of the test programs, after `--`: a filter, `--nocapture`, ...
             repeated args: OsString

@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod clients;
 mod control_plane;
 mod e2e;
 mod flags;

@@ -87,7 +87,10 @@ fn tell(story: &Story, variable: &str) {
             .map(|target| scope.spawn(|| story.on(&program, target)))
             .collect();
         told.into_iter()
-            .map(|told| told.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .map(|told| {
+                told.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
             .collect()
     });
     if let [embedded, real] = &states[..] {
@@ -112,7 +115,10 @@ impl Story {
         let definition = definition.display();
         target.run("default", &format!("kubectl apply -f {definition}"));
         let kinds = format!("{}s.clients.example.dev", self.kind);
-        target.run("default", &format!("kubectl wait --for=condition=Established crd/{kinds}"));
+        target.run(
+            "default",
+            &format!("kubectl wait --for=condition=Established crd/{kinds}"),
+        );
         let namespace = target.namespace(self.name);
         let ns = &namespace.name;
         let mut operator = Operator::start((self.start)(program, target, ns));
@@ -125,7 +131,13 @@ impl Story {
         target.run(ns, &format!("echo '{object}' | kubectl create -f -"));
         states.push(self.converged(target, ns, "one", 1, &mut operator));
 
-        target.run(ns, &format!(r#"kubectl patch {} home --type=merge -p '{{"spec": {{"text": "two"}}}}'"#, self.kind));
+        target.run(
+            ns,
+            &format!(
+                r#"kubectl patch {} home --type=merge -p '{{"spec": {{"text": "two"}}}}'"#,
+                self.kind
+            ),
+        );
         states.push(self.converged(target, ns, "two", 2, &mut operator));
 
         if self.restores {
@@ -134,15 +146,32 @@ impl Story {
         }
 
         // The finalizer is honoured, and what the object owned goes with it.
-        target.run(ns, &format!("kubectl delete {} home --timeout=20s", self.kind));
-        target.until(ns, &format!("kubectl get {} -o name", self.shown), |found| {
-            found.lines().all(|line| line.ends_with("/kube-root-ca.crt"))
-        });
+        target.run(
+            ns,
+            &format!("kubectl delete {} home --timeout=20s", self.kind),
+        );
+        target.until(
+            ns,
+            &format!("kubectl get {} -o name", self.shown),
+            |found| {
+                found
+                    .lines()
+                    .all(|line| line.ends_with("/kube-root-ca.crt"))
+            },
+        );
         states.push(self.events(target, ns));
         let status = operator.stop();
-        assert!(status.success(), "{}: {status}\n{}", target.name, operator.log());
+        assert!(
+            status.success(),
+            "{}: {status}\n{}",
+            target.name,
+            operator.log()
+        );
         operator.assert_calm();
-        target.run("default", &format!("kubectl delete -f {definition} --wait=false"));
+        target.run(
+            "default",
+            &format!("kubectl delete -f {definition} --wait=false"),
+        );
         states
     }
 
@@ -233,9 +262,16 @@ impl Operator {
     fn assert_calm(&self) {
         let log = self.log();
         let wrong = log.lines().find(|line| {
-            ["panic", "Traceback", "failed to list", "Failed to watch", "unmarshal", "decode"]
-                .iter()
-                .any(|word| line.contains(word))
+            [
+                "panic",
+                "Traceback",
+                "failed to list",
+                "Failed to watch",
+                "unmarshal",
+                "decode",
+            ]
+            .iter()
+            .any(|word| line.contains(word))
         });
         assert_eq!(wrong, None, "{log}");
     }
@@ -246,7 +282,12 @@ impl Drop for Operator {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {
-            eprintln!("--- log of the operator:\n{}", self.log());
+            let log = self.log();
+            let lines: Vec<_> = log.lines().collect();
+            eprintln!("--- end of the log of the operator:");
+            for line in &lines[lines.len().saturating_sub(10)..] {
+                eprintln!("{}", line.chars().take(400).collect::<String>());
+            }
         }
     }
 }

@@ -14,6 +14,9 @@ use super::Certificate;
 /// First line of the files that are ours to replace.
 const MARK: &str = "# Written by k8s-embedded-apiserver, which replaces and removes this file.";
 
+/// Sent over HTTPS where no token was chosen; a server without users takes any.
+const ANY_TOKEN: &str = "embedded";
+
 /// The text of a kubeconfig that leads to a server at `address` over plain HTTP: a [`Kubeconfig`] without more.
 #[must_use]
 pub fn kubeconfig(address: SocketAddr) -> String {
@@ -77,8 +80,13 @@ impl fmt::Display for Kubeconfig {
                 )
             })
             .unwrap_or_default();
+        // Over HTTPS kubectl asks for a password where it has no credentials.
+        let token = match (&self.token, &self.authority) {
+            (None, Some(_)) => Some(ANY_TOKEN),
+            (token, _) => token.as_deref(),
+        };
         // JSON is YAML, whatever the token has in it.
-        let user = match &self.token {
+        let user = match token {
             Some(token) => serde_json::json!({ "token": token }).to_string(),
             None => "{}".into(),
         };
