@@ -128,6 +128,13 @@ impl FieldError {
         Self::new(field, Type::TooMany, &actual.into(), detail)
     }
 
+    /// The same with the value printed as given.
+    #[must_use]
+    pub fn printed(mut self, value: String) -> Self {
+        self.value = value;
+        self
+    }
+
     fn without_value(mut self) -> Self {
         self.value.clear();
         self

@@ -3,15 +3,10 @@
 use std::fmt;
 
 use k8s_openapi::jiff::Timestamp;
-use serde_json::json;
 
 use crate::EmbeddedApiServer;
-use crate::lifecycle::{NAMESPACES, State};
+use crate::lifecycle::State;
 use crate::source::Source;
-use crate::store::{self, Place};
-
-/// The namespaces that every cluster starts with.
-const FIRST_NAMESPACES: &[&str] = &["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /// Changes of each collection that are kept for watches.
 const HISTORY_LIMIT: usize = 10_000;
@@ -81,29 +76,8 @@ impl Builder {
     pub fn build(self) -> EmbeddedApiServer {
         let source = Source::new(self.clock, self.seed);
         let mut state = State::new(source, self.history_limit, self.garbage_collection);
-        for name in FIRST_NAMESPACES {
-            first_namespace(&mut state, name);
-        }
+        crate::start::fill(&mut state);
         crate::plugins::first_classes(&mut state);
         EmbeddedApiServer::with_state(state)
     }
-}
-
-fn first_namespace(state: &mut State, name: &str) {
-    let Some(kind) = state.registry.find("", "v1", NAMESPACES) else {
-        return;
-    };
-    let mut object = json!({
-        "apiVersion": "v1",
-        "kind": kind.kind,
-        "metadata": {"name": name, "uid": state.source.uid(), "creationTimestamp": state.source.stamp()},
-    });
-    (kind.default)(&mut object);
-    (kind.on_create)(&mut object);
-    let place = Place {
-        storage: NAMESPACES.into(),
-        key: store::key(None, name),
-    };
-    state.put(&place, object);
-    state.settle();
 }

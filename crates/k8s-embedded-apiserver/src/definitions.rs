@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
 use crate::codec::typed;
-use crate::kinds::{Custom, Deleted, Generation, Kind, NameRule, Scale};
+use crate::kinds::{Custom, Deleted, Generation, Kind, NameRule, Scale, VERBS};
 use crate::metadata::{entry_mut, is_deleting, object_mut, text, texts};
 use crate::selector::FieldRules;
 
@@ -230,7 +230,12 @@ fn kind_of(definition: &Value, version: &Value, storage_version: &str, all: &[&V
         categories: list("categories"),
         namespaced: text(definition, "/spec/scope") == "Namespaced",
         storage: storage_of(definition),
+        verbs: VERBS,
+        subresources: &[],
+        deprecated: None,
         status,
+        status_on_create: false,
+        status_without_metadata: true,
         scale: scale(version),
         create_on_update: false,
         unconditional_update: false,
@@ -247,6 +252,7 @@ fn kind_of(definition: &Value, version: &Value, storage_version: &str, all: &[&V
         on_create: |_| {},
         on_update: |_, _| {},
         validate: |_, _| Vec::new(),
+        warn: |_, _| Vec::new(),
         custom: Some(Arc::new(custom)),
     }
 }

@@ -22,6 +22,12 @@ pub(crate) enum Generation {
     SpecAndAnnotations,
     /// A change of anything but `metadata`, and but `status` where that is a subresource.
     Content,
+    /// A change of anything but `metadata`, or of the labels.
+    ContentAndLabels,
+    /// A change of `spec`; a new object has none.
+    SpecFromZero,
+    /// A change of the member at a pointer.
+    Member(&'static str),
 }
 
 /// Which names are valid.
@@ -44,6 +50,54 @@ pub(crate) enum NameRule {
 pub(crate) enum Deleted {
     Status,
     Object,
+}
+
+/// Verbs of most built-in resources.
+pub(crate) const VERBS: &[&str] = &[
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
+/// Verbs of `status` and its like.
+pub(crate) const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
+
+/// A subresource as discovery lists it, beside `status` and `scale`, which have columns of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subresource {
+    pub(crate) name: &'static str,
+    /// Group and version of what it takes, empty where they are the resource's own.
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    /// Empty where it is the resource's own.
+    pub(crate) kind: &'static str,
+    pub(crate) verbs: &'static [&'static str],
+}
+
+impl Subresource {
+    /// One that takes the resource itself.
+    pub(crate) const fn own(name: &'static str, verbs: &'static [&'static str]) -> Self {
+        Self::of(name, "", verbs)
+    }
+
+    /// One that takes another kind of the same group and version.
+    pub(crate) const fn of(
+        name: &'static str,
+        kind: &'static str,
+        verbs: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            group: "",
+            version: "",
+            kind,
+            verbs,
+        }
+    }
 }
 
 /// The replica counts that `/scale` shows, as pointers into the object.
@@ -92,7 +146,17 @@ pub(crate) struct Kind {
     pub(crate) namespaced: bool,
     /// Name of the collection that holds the objects; shared by kinds that are views of the same objects.
     pub(crate) storage: Text,
+    /// What can be done with objects, as discovery lists it.
+    pub(crate) verbs: &'static [&'static str],
+    /// Subresources beside `status` and `scale`, as discovery lists them.
+    pub(crate) subresources: &'static [Subresource],
+    /// The `Warning` of every answer about a deprecated kind.
+    pub(crate) deprecated: Option<&'static str>,
     pub(crate) status: bool,
+    /// A create keeps the status that it sends.
+    pub(crate) status_on_create: bool,
+    /// A write of `/status` leaves labels, annotations, finalizers and owners alone.
+    pub(crate) status_without_metadata: bool,
     pub(crate) scale: Option<Scale>,
     /// PUT of a missing object creates it.
     pub(crate) create_on_update: bool,
@@ -121,6 +185,8 @@ pub(crate) struct Kind {
     pub(crate) on_update: fn(&mut Value, &Value),
     /// Checks the stored form; the second argument is the object before an update.
     pub(crate) validate: fn(&Value, Option<&Value>) -> Vec<FieldError>,
+    /// The warnings about a valid object; the second argument is the object before an update.
+    pub(crate) warn: fn(&Value, Option<&Value>) -> Vec<String>,
     pub(crate) custom: Option<Arc<Custom>>,
 }
 
@@ -167,7 +233,12 @@ impl Kind {
             categories: Vec::new(),
             namespaced: true,
             storage: storage.into(),
+            verbs: VERBS,
+            subresources: &[],
+            deprecated: None,
             status: false,
+            status_on_create: false,
+            status_without_metadata: false,
             scale: None,
             create_on_update: false,
             unconditional_update: true,
@@ -186,6 +257,7 @@ impl Kind {
             on_create: |_| {},
             on_update: |_, _| {},
             validate: |_, _| Vec::new(),
+            warn: |_, _| Vec::new(),
             custom: None,
         }
     }
@@ -195,8 +267,47 @@ impl Kind {
         self
     }
 
-    pub(crate) fn in_all(mut self) -> Self {
-        self.categories = vec!["all".into()];
+    pub(crate) fn in_all(self) -> Self {
+        self.in_category("all")
+    }
+
+    pub(crate) fn in_category(mut self, category: &'static str) -> Self {
+        self.categories = vec![category.into()];
+        self
+    }
+
+    pub(crate) fn list_kind(mut self, name: &'static str) -> Self {
+        self.list_kind = name.into();
+        self
+    }
+
+    pub(crate) fn verbs(mut self, verbs: &'static [&'static str]) -> Self {
+        self.verbs = verbs;
+        self
+    }
+
+    pub(crate) fn subresources(mut self, subresources: &'static [Subresource]) -> Self {
+        self.subresources = subresources;
+        self
+    }
+
+    pub(crate) fn deprecated(mut self, warning: &'static str) -> Self {
+        self.deprecated = Some(warning);
+        self
+    }
+
+    pub(crate) fn keeps_status(mut self) -> Self {
+        self.status_on_create = true;
+        self
+    }
+
+    pub(crate) fn keeps_metadata_in_status(mut self) -> Self {
+        self.status_without_metadata = true;
+        self
+    }
+
+    pub(crate) fn warned(mut self, warn: fn(&Value, Option<&Value>) -> Vec<String>) -> Self {
+        self.warn = warn;
         self
     }
 

@@ -105,6 +105,8 @@ mod routes;
 mod selector;
 mod served;
 mod server;
+mod services;
+mod start;
 mod source;
 mod status;
 mod store;

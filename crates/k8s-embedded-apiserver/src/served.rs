@@ -1,8 +1,7 @@
 //! The kinds as discovery shows them.
 
 use crate::discovery::{ApiResource, ApiSubresource};
-use crate::kinds::Kind;
-use crate::lifecycle::NAMESPACES;
+use crate::kinds::{Kind, SUBRESOURCE_VERBS};
 use crate::registry::Registry;
 
 /// Verbs of a custom resource, in the order of a real server.
@@ -16,23 +15,6 @@ const CUSTOM_VERBS: &[&str] = &[
     "update",
     "watch",
 ];
-/// Verbs of a built-in resource.
-const VERBS: &[&str] = &[
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "update",
-    "watch",
-];
-/// Verbs of a namespace, which is never deleted in a collection.
-const NAMESPACE_VERBS: &[&str] = &[
-    "create", "delete", "get", "list", "patch", "update", "watch",
-];
-const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
-
 /// Every resource, the built-in ones first.
 pub(crate) fn resources(registry: &Registry) -> Vec<ApiResource> {
     registry.kinds().map(|kind| resource(kind)).collect()
@@ -41,8 +23,7 @@ pub(crate) fn resources(registry: &Registry) -> Vec<ApiResource> {
 fn resource(kind: &Kind) -> ApiResource {
     let verbs = match kind.is_custom() {
         true => CUSTOM_VERBS,
-        false if kind.storage == NAMESPACES => NAMESPACE_VERBS,
-        false => VERBS,
+        false => kind.verbs,
     };
     let texts =
         |texts: &[std::borrow::Cow<'static, str>]| texts.iter().map(ToString::to_string).collect();
@@ -72,18 +53,27 @@ fn subresources(kind: &Kind) -> Vec<ApiSubresource> {
         kind: kind.into(),
         verbs: SUBRESOURCE_VERBS.to_vec(),
     };
-    let mut all = Vec::new();
-    if kind.storage == NAMESPACES {
-        all.push(ApiSubresource {
-            verbs: vec!["update"],
-            ..one("finalize", "", "", &kind.kind)
-        });
-    }
+    let mut all: Vec<ApiSubresource> = kind
+        .subresources
+        .iter()
+        .map(|found| ApiSubresource {
+            name: found.name,
+            group: found.group.into(),
+            version: found.version.into(),
+            kind: if found.kind.is_empty() {
+                kind.kind.to_string()
+            } else {
+                found.kind.into()
+            },
+            verbs: found.verbs.to_vec(),
+        })
+        .collect();
     if kind.status {
         all.push(one("status", "", "", &kind.kind));
     }
     if kind.scale.is_some() {
         all.push(one("scale", "autoscaling", "v1", "Scale"));
     }
+    all.sort_by_key(|subresource| subresource.name);
     all
 }

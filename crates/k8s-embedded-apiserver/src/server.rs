@@ -147,11 +147,9 @@ impl EmbeddedApiServer {
 
     /// A request for objects.
     async fn resource(&self, call: Call, accept: &str) -> Response<ApiBody> {
-        let warning = call
-            .kind()
-            .custom
-            .as_ref()
-            .and_then(|custom| custom.warning.clone());
+        let kind = call.kind();
+        let of_version = kind.custom.as_ref().map(|custom| custom.warning.clone());
+        let warning = of_version.unwrap_or_else(|| kind.deprecated.map(String::from));
         let mut response = match self.try_resource(&call, accept).await {
             Ok(response) => response,
             Err(failure) => refusal(&failure),

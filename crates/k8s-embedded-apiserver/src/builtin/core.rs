@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1 as core;
 
 use crate::codec::typed;
-use crate::kinds::{Kind, NameRule};
+use crate::kinds::{Kind, NameRule, Subresource};
 use crate::selector::FieldRules;
 use crate::{defaults, times, validation};
 
@@ -31,8 +31,31 @@ const SERVICE_FIELDS: &[(&str, &str)] = &[
     ("spec.type", "spec.type"),
 ];
 
+/// Verbs of a subresource that passes requests on.
+const PROXY: &[&str] = &["create", "delete", "get", "patch", "update"];
+const FINALIZE: Subresource = Subresource::own("finalize", &["update"]);
+const NODE_PROXY: Subresource = Subresource::of("proxy", "NodeProxyOptions", PROXY);
+const SERVICE_PROXY: Subresource = Subresource::of("proxy", "ServiceProxyOptions", PROXY);
+const TOKEN: Subresource = Subresource {
+    name: "token",
+    group: "authentication.k8s.io",
+    version: "v1",
+    kind: "TokenRequest",
+    verbs: &["create"],
+};
+
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
+        Kind::row(
+            ("", "v1", "ComponentStatus"),
+            "componentstatuses",
+            "componentstatus",
+            typed::<core::ComponentStatus>,
+        )
+        .short(&["cs"])
+        .cluster()
+        .verbs(&["get", "list"])
+        .deprecated("v1 ComponentStatus is deprecated in v1.19+"),
         Kind::row(
             ("", "v1", "ConfigMap"),
             "configmaps",
@@ -41,6 +64,83 @@ pub(super) fn kinds() -> Vec<Kind> {
         )
         .short(&["cm"])
         .validated(validation::core::config_map),
+        Kind::row(
+            ("", "v1", "Endpoints"),
+            "endpoints",
+            "endpoints",
+            typed::<core::Endpoints>,
+        )
+        .short(&["ep"])
+        .list_kind("EndpointsList")
+        .created_by_put()
+        .deprecated("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+        .defaults(defaults::core::endpoints),
+        Kind::row(
+            ("", "v1", "LimitRange"),
+            "limitranges",
+            "limitrange",
+            typed::<core::LimitRange>,
+        )
+        .short(&["limits"])
+        .created_by_put()
+        .defaults(defaults::core::limit_range),
+        Kind::row(
+            ("", "v1", "Namespace"),
+            "namespaces",
+            "namespace",
+            typed::<core::Namespace>,
+        )
+        .short(&["ns"])
+        .cluster()
+        .with_status()
+        .answers_with_object()
+        .names(NameRule::Label)
+        .verbs(&[
+            "create", "delete", "get", "list", "patch", "update", "watch",
+        ])
+        .subresources(&[FINALIZE])
+        .fields(FieldRules::Listed(NAMESPACE_FIELDS))
+        .defaults(defaults::core::namespace)
+        .on_create(defaults::core::new_namespace),
+        Kind::row(("", "v1", "Node"), "nodes", "node", typed::<core::Node>)
+            .short(&["no"])
+            .cluster()
+            .with_status()
+            .keeps_status()
+            .subresources(&[NODE_PROXY])
+            .fields(FieldRules::Listed(NODE_FIELDS))
+            .defaults(defaults::core::node),
+        Kind::row(
+            ("", "v1", "PersistentVolume"),
+            "persistentvolumes",
+            "persistentvolume",
+            typed::<core::PersistentVolume>,
+        )
+        .short(&["pv"])
+        .cluster()
+        .with_status()
+        .answers_with_object()
+        .defaults(defaults::persistence::persistent_volume),
+        Kind::row(
+            ("", "v1", "PersistentVolumeClaim"),
+            "persistentvolumeclaims",
+            "persistentvolumeclaim",
+            typed::<core::PersistentVolumeClaim>,
+        )
+        .short(&["pvc"])
+        .with_status()
+        .answers_with_object()
+        .defaults(defaults::persistence::claim),
+        Kind::row(
+            ("", "v1", "ResourceQuota"),
+            "resourcequotas",
+            "resourcequota",
+            typed::<core::ResourceQuota>,
+        )
+        .short(&["quota"])
+        .with_status()
+        .answers_with_object()
+        .defaults(defaults::core::resource_quota),
         Kind::row(
             ("", "v1", "Secret"),
             "secrets",
@@ -51,19 +151,6 @@ pub(super) fn kinds() -> Vec<Kind> {
         .defaults(defaults::core::secret)
         .validated(validation::core::secret),
         Kind::row(
-            ("", "v1", "Namespace"),
-            "namespaces",
-            "namespace",
-            typed::<core::Namespace>,
-        )
-        .short(&["ns"])
-        .cluster()
-        .with_status()
-        .names(NameRule::Label)
-        .fields(FieldRules::Listed(NAMESPACE_FIELDS))
-        .defaults(defaults::core::namespace)
-        .on_create(defaults::core::new_namespace),
-        Kind::row(
             ("", "v1", "Service"),
             "services",
             "service",
@@ -73,9 +160,14 @@ pub(super) fn kinds() -> Vec<Kind> {
         .in_all()
         .with_status()
         .answers_with_object()
-        .names(NameRule::Label1035)
+        .created_by_put()
+        .names(NameRule::Label)
+        .subresources(&[SERVICE_PROXY])
         .fields(FieldRules::Listed(SERVICE_FIELDS))
-        .defaults(defaults::core::service),
+        .defaults(defaults::services::service)
+        .on_update(defaults::services::update)
+        .validated(validation::services::service)
+        .warned(validation::services::warnings),
         Kind::row(
             ("", "v1", "ServiceAccount"),
             "serviceaccounts",
@@ -83,13 +175,9 @@ pub(super) fn kinds() -> Vec<Kind> {
             typed::<core::ServiceAccount>,
         )
         .short(&["sa"])
-        .answers_with_object(),
-        Kind::row(("", "v1", "Node"), "nodes", "node", typed::<core::Node>)
-            .short(&["no"])
-            .cluster()
-            .with_status()
-            .fields(FieldRules::Listed(NODE_FIELDS))
-            .defaults(defaults::core::node),
+        .answers_with_object()
+        .subresources(&[TOKEN])
+        .defaults(defaults::core::service_account),
         Kind::row(
             ("", "v1", "Event"),
             "events",

@@ -1,7 +1,20 @@
 //! The group `discovery.k8s.io`.
 
-use crate::kinds::Kind;
+use k8s_openapi::api::discovery::v1 as discovery;
+
+use crate::codec::typed;
+use crate::defaults;
+use crate::kinds::{Generation, Kind};
 
 pub(super) fn kinds() -> Vec<Kind> {
-    vec![]
+    vec![
+        Kind::row(
+            ("discovery.k8s.io", "v1", "EndpointSlice"),
+            "endpointslices",
+            "endpointslice",
+            typed::<discovery::EndpointSlice>,
+        )
+        .generation(Generation::ContentAndLabels)
+        .defaults(defaults::discovery::endpoint_slice),
+    ]
 }

@@ -1,7 +1,58 @@
 //! The group `networking.k8s.io`.
 
-use crate::kinds::Kind;
+use k8s_openapi::api::networking::v1 as networking;
+
+use crate::codec::typed;
+use crate::defaults;
+use crate::kinds::{Generation, Kind};
 
 pub(super) fn kinds() -> Vec<Kind> {
-    vec![]
+    vec![
+        Kind::row(
+            ("networking.k8s.io", "v1", "Ingress"),
+            "ingresses",
+            "ingress",
+            typed::<networking::Ingress>,
+        )
+        .short(&["ing"])
+        .with_status()
+        .generation(Generation::Spec)
+        .defaults(defaults::networking::ingress),
+        Kind::row(
+            ("networking.k8s.io", "v1", "IngressClass"),
+            "ingressclasses",
+            "ingressclass",
+            typed::<networking::IngressClass>,
+        )
+        .cluster()
+        .generation(Generation::Spec)
+        .defaults(defaults::networking::ingress_class),
+        Kind::row(
+            ("networking.k8s.io", "v1", "IPAddress"),
+            "ipaddresses",
+            "ipaddress",
+            typed::<networking::IPAddress>,
+        )
+        .short(&["ip"])
+        .cluster(),
+        Kind::row(
+            ("networking.k8s.io", "v1", "NetworkPolicy"),
+            "networkpolicies",
+            "networkpolicy",
+            typed::<networking::NetworkPolicy>,
+        )
+        .short(&["netpol"])
+        .generation(Generation::Spec)
+        .defaults(defaults::networking::network_policy),
+        Kind::row(
+            ("networking.k8s.io", "v1", "ServiceCIDR"),
+            "servicecidrs",
+            "servicecidr",
+            typed::<networking::ServiceCIDR>,
+        )
+        .cluster()
+        .with_status()
+        .keeps_metadata_in_status()
+        .defaults(defaults::networking::service_cidr),
+    ]
 }

@@ -15,6 +15,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             typed::<rbac::ClusterRole>,
         )
         .cluster()
+        .created_by_put()
         .names(NameRule::PathSegment)
         .defaults(defaults::rbac::role),
         Kind::row(
@@ -24,6 +25,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             typed::<rbac::ClusterRoleBinding>,
         )
         .cluster()
+        .created_by_put()
         .names(NameRule::PathSegment)
         .defaults(defaults::rbac::role_binding),
         Kind::row(
@@ -32,6 +34,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             "role",
             typed::<rbac::Role>,
         )
+        .created_by_put()
         .names(NameRule::PathSegment)
         .defaults(defaults::rbac::role),
         Kind::row(
@@ -40,6 +43,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             "rolebinding",
             typed::<rbac::RoleBinding>,
         )
+        .created_by_put()
         .names(NameRule::PathSegment)
         .defaults(defaults::rbac::role_binding),
     ]

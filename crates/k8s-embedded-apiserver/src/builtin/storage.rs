@@ -1,7 +1,73 @@
 //! The group `storage.k8s.io`.
 
-use crate::kinds::Kind;
+use k8s_openapi::api::storage::v1 as storage;
+
+use crate::codec::typed;
+use crate::defaults;
+use crate::kinds::{Generation, Kind};
 
 pub(super) fn kinds() -> Vec<Kind> {
-    vec![]
+    vec![
+        Kind::row(
+            ("storage.k8s.io", "v1", "CSIDriver"),
+            "csidrivers",
+            "csidriver",
+            typed::<storage::CSIDriver>,
+        )
+        .cluster()
+        .needs_version()
+        .answers_with_object()
+        .generation(Generation::SpecFromZero)
+        .defaults(defaults::storage::csi_driver),
+        Kind::row(
+            ("storage.k8s.io", "v1", "CSINode"),
+            "csinodes",
+            "csinode",
+            typed::<storage::CSINode>,
+        )
+        .cluster()
+        .with_status()
+        .needs_version()
+        .answers_with_object()
+        .keeps_metadata_in_status()
+        .defaults(defaults::storage::csi_node),
+        Kind::row(
+            ("storage.k8s.io", "v1", "CSIStorageCapacity"),
+            "csistoragecapacities",
+            "csistoragecapacity",
+            typed::<storage::CSIStorageCapacity>,
+        )
+        .needs_version(),
+        Kind::row(
+            ("storage.k8s.io", "v1", "StorageClass"),
+            "storageclasses",
+            "storageclass",
+            typed::<storage::StorageClass>,
+        )
+        .short(&["sc"])
+        .cluster()
+        .answers_with_object()
+        .defaults(defaults::storage::storage_class),
+        Kind::row(
+            ("storage.k8s.io", "v1", "VolumeAttachment"),
+            "volumeattachments",
+            "volumeattachment",
+            typed::<storage::VolumeAttachment>,
+        )
+        .cluster()
+        .with_status()
+        .needs_version()
+        .answers_with_object()
+        .keeps_metadata_in_status()
+        .defaults(defaults::storage::volume_attachment),
+        Kind::row(
+            ("storage.k8s.io", "v1", "VolumeAttributesClass"),
+            "volumeattributesclasses",
+            "volumeattributesclass",
+            typed::<storage::VolumeAttributesClass>,
+        )
+        .short(&["vac"])
+        .cluster()
+        .answers_with_object(),
+    ]
 }

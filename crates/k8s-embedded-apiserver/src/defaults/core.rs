@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fill;
+use super::{each_in, fill, fill_text, text};
 use crate::metadata::{entry_mut, metadata_mut, name, object_mut};
 
 pub(crate) fn secret(object: &mut Value) {
@@ -35,33 +35,88 @@ pub(crate) fn namespace(object: &mut Value) {
 
 pub(crate) fn new_namespace(object: &mut Value) {
     let map = object_mut(object);
-    map.insert("spec".into(), json!({"finalizers": ["kubernetes"]}));
+    let finalizers = entry_mut(map, "spec")
+        .entry("finalizers")
+        .or_insert_with(|| json!([]));
+    if let Value::Array(list) = finalizers
+        && !list.contains(&json!("kubernetes"))
+    {
+        list.push("kubernetes".into());
+    }
     map.insert("status".into(), json!({"phase": "Active"}));
 }
 
 pub(crate) fn node(object: &mut Value) {
     let map = object_mut(object);
     entry_mut(map, "spec");
+    let status = entry_mut(map, "status");
+    if let Some(capacity) = status.get("capacity").cloned() {
+        fill(status, "allocatable", capacity);
+    }
+    let endpoint = entry_mut(entry_mut(status, "daemonEndpoints"), "kubeletEndpoint");
+    fill(endpoint, "Port", json!(0));
+    let info = entry_mut(status, "nodeInfo");
+    for key in [
+        "machineID",
+        "systemUUID",
+        "bootID",
+        "kernelVersion",
+        "osImage",
+        "containerRuntimeVersion",
+        "kubeletVersion",
+        "kubeProxyVersion",
+        "operatingSystem",
+        "architecture",
+    ] {
+        fill(info, key, json!(""));
+    }
+}
+
+pub(crate) fn endpoints(object: &mut Value) {
+    for subset in each_in(object_mut(object), "subsets") {
+        for port in each_in(subset, "ports") {
+            fill_text(port, "protocol", "TCP");
+        }
+    }
+}
+
+/// What a container may use is what is left open: limits follow from the maximum, requests from the limits.
+pub(crate) fn limit_range(object: &mut Value) {
+    let spec = entry_mut(object_mut(object), "spec");
+    fill(spec, "limits", Value::Null);
+    for item in each_in(spec, "limits") {
+        if text(item, "type") != "Container" {
+            continue;
+        }
+        for (to, from) in [
+            ("default", "max"),
+            ("defaultRequest", "default"),
+            ("defaultRequest", "min"),
+        ] {
+            let Some(Value::Object(values)) = item.get(from).cloned() else {
+                continue;
+            };
+            let target = entry_mut(item, to);
+            for (resource, amount) in values {
+                target.entry(resource).or_insert(amount);
+            }
+        }
+    }
+}
+
+pub(crate) fn resource_quota(object: &mut Value) {
+    let map = object_mut(object);
+    entry_mut(map, "spec");
     entry_mut(map, "status");
 }
 
-pub(crate) fn service(object: &mut Value) {
-    let map = object_mut(object);
-    let spec = entry_mut(map, "spec");
-    fill(spec, "type", json!("ClusterIP"));
-    fill(spec, "sessionAffinity", json!("None"));
-    fill(spec, "internalTrafficPolicy", json!("Cluster"));
-    for port in spec
-        .get_mut("ports")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
-        let port = object_mut(port);
-        fill(port, "protocol", json!("TCP"));
-        let target = port.get("port").cloned().unwrap_or_default();
-        fill(port, "targetPort", target);
+/// Of the secrets of a service account only the names count.
+pub(crate) fn service_account(object: &mut Value) {
+    for secret in each_in(object_mut(object), "secrets") {
+        let name = secret.remove("name");
+        secret.clear();
+        if let Some(name) = name {
+            secret.insert("name".into(), name);
+        }
     }
-    let status = entry_mut(map, "status");
-    fill(status, "loadBalancer", json!({}));
 }

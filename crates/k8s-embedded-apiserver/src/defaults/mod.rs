@@ -2,22 +2,28 @@
 
 pub(crate) mod admissionregistration;
 pub(crate) mod apiextensions;
+pub(crate) mod apiregistration;
 pub(crate) mod apps;
 pub(crate) mod autoscaling;
 pub(crate) mod batch;
+pub(crate) mod certificates;
 mod containers;
 pub(crate) mod coordination;
 pub(crate) mod core;
 pub(crate) mod discovery;
 pub(crate) mod events;
+pub(crate) mod flowcontrol;
 pub(crate) mod networking;
+pub(crate) mod persistence;
 mod pod_resources;
 mod pod_template;
 pub(crate) mod pods;
 pub(crate) mod policy;
 mod quality_of_service;
 pub(crate) mod rbac;
+pub(crate) mod resource;
 pub(crate) mod scheduling;
+pub(crate) mod services;
 pub(crate) mod storage;
 mod volumes;
 
@@ -87,5 +93,34 @@ fn parse(amount: &Value) -> Option<Quantity> {
         Value::String(text) => text.parse().ok(),
         Value::Number(number) => number.to_string().parse().ok(),
         _ => None,
+    }
+}
+
+/// The objects in the list under `key`.
+fn each_in<'a>(
+    map: &'a mut Map<String, Value>,
+    key: &str,
+) -> impl Iterator<Item = &'a mut Map<String, Value>> {
+    map.get_mut(key)
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+}
+
+/// The object under `key`, if there is one.
+fn inner<'a>(map: &'a mut Map<String, Value>, key: &str) -> Option<&'a mut Map<String, Value>> {
+    map.get_mut(key).and_then(Value::as_object_mut)
+}
+
+/// The text under `key`, empty where there is none.
+fn text<'a>(map: &'a Map<String, Value>, key: &str) -> &'a str {
+    map.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Sets `key` where there is no text, or an empty one.
+fn fill_text(map: &mut Map<String, Value>, key: &str, value: &str) {
+    if text(map, key).is_empty() {
+        map.insert(key.into(), value.into());
     }
 }

@@ -16,6 +16,7 @@ use crate::definitions;
 use crate::metadata::{self, Meta as _, finalizers, is_deleting, metadata_mut, set_finalizers};
 use crate::object::Object;
 use crate::registry::Registry;
+use crate::services;
 use crate::source::Source;
 use crate::store::{Place, Store};
 
@@ -38,6 +39,8 @@ pub(crate) struct State {
     pub(crate) registry: Registry,
     pub(crate) source: Source,
     pub(crate) garbage_collection: bool,
+    /// The ports of nodes that services have.
+    pub(crate) node_ports: services::Ports,
     tasks: VecDeque<Task>,
     /// When events expire, by the write that set the time; a later write of the event voids the entry.
     expiries: VecDeque<Expiry>,
@@ -91,6 +94,7 @@ impl State {
             registry,
             source,
             garbage_collection,
+            node_ports: services::Ports::default(),
             tasks: VecDeque::new(),
             expiries: VecDeque::new(),
         }
@@ -104,6 +108,10 @@ impl State {
     pub(crate) fn put(&mut self, place: &Place, object: Value) -> Arc<Object> {
         let before = self.store.at(place).cloned();
         let stored = self.store.put(&place.storage, &place.key, object);
+        if place.storage == services::STORAGE {
+            let before = before.as_ref().map(|before| before.value());
+            services::follow(self, before.as_ref(), Some(&stored.value()));
+        }
         if self.garbage_collection {
             let owners = metadata::owners(&*stored);
             if !owners.is_empty()
@@ -158,6 +166,9 @@ impl State {
     /// Removes an object and notes what follows.
     fn remove(&mut self, place: &Place) -> Option<Arc<Object>> {
         let removed = self.store.remove(&place.storage, &place.key)?;
+        if place.storage == services::STORAGE {
+            services::follow(self, Some(&removed.value()), None);
+        }
         if self.garbage_collection {
             self.tasks.push_back(Task::OwnerGone(removed.clone()));
             self.recheck_owners(&*removed);

@@ -15,6 +15,7 @@ mod crd_schema;
 mod crd_versions;
 pub(crate) mod discovery;
 pub(crate) mod events;
+mod fields;
 mod metadata;
 mod names;
 pub(crate) mod networking;
@@ -22,6 +23,7 @@ pub(crate) mod pods;
 pub(crate) mod policy;
 pub(crate) mod rbac;
 pub(crate) mod scheduling;
+pub(crate) mod services;
 pub(crate) mod storage;
 
 use serde_json::Value;

@@ -12,6 +12,7 @@ use crate::metadata::{self, Meta as _, metadata_mut, object_mut};
 use crate::object::Object;
 use crate::plugins;
 use crate::query::FieldValidation;
+use crate::services;
 use crate::source::SUFFIX_LENGTH;
 use crate::status::Failure;
 
@@ -42,7 +43,7 @@ pub(super) fn insert(
     dry_run: bool,
 ) -> Result<Answer, Failure> {
     let kind = call.kind();
-    let warnings = decoded.warnings(validation);
+    let mut warnings = decoded.warnings(validation);
     let mut object = decoded.object;
     set_namespace(call, &mut object)?;
     if !matches!(metadata::version(&object), "" | "0") {
@@ -54,9 +55,13 @@ pub(super) fn insert(
     plugins::mutate(state, kind, &mut object, None)?;
     prepare(state, kind, &mut object);
     let place = name_it(state, call, &mut object);
+    if kind.storage == services::STORAGE {
+        services::allocate(state, &mut object, None)?;
+    }
     (kind.on_create)(&mut object);
     validate(kind, &object, None)?;
     plugins::validate(state, kind, &object, None)?;
+    warnings.extend((kind.warn)(&object, None));
     let name = metadata::name(&object).to_owned();
     if let Some(existing) = state.store.at(&place) {
         return Err(if existing.is_deleting() {
@@ -127,7 +132,7 @@ fn admit(state: &State, call: &Call, object: &Value) -> Result<(), Failure> {
 fn prepare(state: &mut State, kind: &Kind, object: &mut Value) {
     if kind.status && kind.is_custom() {
         object_mut(object).remove("status");
-    } else if kind.status && object.get("status").is_some() {
+    } else if kind.status && !kind.status_on_create && object.get("status").is_some() {
         object_mut(object).insert("status".into(), json!({}));
         (kind.default)(object);
     }
@@ -143,7 +148,10 @@ fn prepare(state: &mut State, kind: &Kind, object: &mut Value) {
     }
     metadata.insert("uid".into(), uid.into());
     metadata.insert("creationTimestamp".into(), now.into());
-    if kind.generation != Generation::Untouched {
+    if !matches!(
+        kind.generation,
+        Generation::Untouched | Generation::SpecFromZero
+    ) {
         metadata.insert("generation".into(), json!(1));
     }
 }

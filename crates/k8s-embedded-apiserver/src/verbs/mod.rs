@@ -206,9 +206,29 @@ pub(crate) fn handle(state: &mut State, call: &Call) -> Result<Answer, Failure> 
     answer
 }
 
+/// Whether the resource has the verb; a few built-in ones have but some.
+fn is_allowed(call: &Call) -> bool {
+    let named = call.target.name.is_some();
+    let verb = match call.method.as_str() {
+        "GET" | "HEAD" if call.target.watch || call.query.is_set("watch") => "watch",
+        "GET" | "HEAD" if named => "get",
+        "GET" | "HEAD" => "list",
+        "POST" => "create",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        "DELETE" if named => "delete",
+        "DELETE" => "deletecollection",
+        _ => return true,
+    };
+    call.kind().verbs.contains(&verb)
+}
+
 fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let target = &call.target;
     let subresource = target.subresource.as_deref();
+    if subresource.is_none() && !is_allowed(call) {
+        return Err(Failure::method_not_allowed());
+    }
     match (call.method.as_str(), target.name.is_some(), subresource) {
         ("GET" | "HEAD", true, Some("scale")) => scale::get(state, call),
         ("PUT", true, Some("scale")) => scale::replace(state, call),
@@ -221,6 +241,10 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         }
         ("GET" | "HEAD", true, _) => read::get(state, call),
         ("GET" | "HEAD", false, _) => list::list(state, call),
+        // Questions and orders, which are answered and not stored.
+        ("POST", false, None) if call.kind().verbs == ["create"] => {
+            Err(Failure::method_not_allowed())
+        }
         ("POST", false, None) => create::create(state, call),
         ("PUT", true, _) => update::replace(state, call),
         (_, true, Some("finalize")) => Err(Failure::method_not_allowed()),

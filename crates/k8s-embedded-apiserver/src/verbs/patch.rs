@@ -23,12 +23,12 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     if let Some(why) = decoded.strict_error(validation) {
         return Err(bad_result(&patched, &why));
     }
-    let warnings = decoded.warnings(validation);
+    let mut warnings = decoded.warnings(validation);
     let mut object = decoded.object;
     let name = metadata::name(&object);
     update::check_name(call, name)?;
     create::set_namespace(call, &mut object)?;
-    let object = update::finish(state, call, &existing, object, dry_run)?;
+    let object = update::finish(state, call, &existing, object, dry_run, &mut warnings)?;
     Ok(call.object(200, &object, warnings))
 }
 

@@ -138,7 +138,7 @@ fn write(
         metadata::metadata_mut(&mut new).insert("resourceVersion".into(), version.into());
     }
     set(&mut new, &paths.spec_replicas, replicas.into());
-    let stored = update::finish(state, call, object, new, dry_run)?;
+    let stored = update::finish(state, call, object, new, dry_run, &mut Vec::new())?;
     Ok(Answer::Other {
         code: 200,
         object: scale_of(&stored.value(), paths)?,

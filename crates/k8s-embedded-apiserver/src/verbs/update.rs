@@ -10,6 +10,7 @@ use crate::defaults;
 use crate::definitions;
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
+use crate::services;
 use crate::metadata::{self, copy_key, entry_mut, metadata_mut, object_mut};
 use crate::object::Object;
 use crate::plugins;
@@ -26,7 +27,7 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
         &state.registry,
         validation,
     )?;
-    let warnings = decoded.warnings(validation);
+    let mut warnings = decoded.warnings(validation);
     let object = &mut decoded.object;
     check_name(call, metadata::name(object))?;
     create::set_namespace(call, object)?;
@@ -40,7 +41,7 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
         return Err(call.not_found());
     };
     check_uid(call, object, Some(&existing))?;
-    let object = finish(state, call, &existing, decoded.object, dry_run)?;
+    let object = finish(state, call, &existing, decoded.object, dry_run, &mut warnings)?;
     Ok(call.object(200, &object, warnings))
 }
 
@@ -122,6 +123,7 @@ pub(super) fn finish(
     existing: &Value,
     mut new: Value,
     dry_run: bool,
+    warnings: &mut Vec<String>,
 ) -> Result<Arc<Object>, Failure> {
     let kind = call.kind();
     check_version(call, existing, metadata::version(&new))?;
@@ -144,6 +146,9 @@ pub(super) fn finish(
     if kind.storage == definitions::STORAGE {
         defaults::apiextensions::stored_versions(&mut new);
     }
+    if subresource.is_none() && kind.storage == services::STORAGE {
+        services::allocate(state, &mut new, Some(existing))?;
+    }
     (kind.on_update)(&mut new, existing);
     if subresource != Some("status") && raises_generation(kind, existing, &new) {
         let generation = existing
@@ -156,6 +161,7 @@ pub(super) fn finish(
     if subresource.is_none() {
         plugins::validate(state, kind, &new, Some(existing))?;
     }
+    warnings.extend((kind.warn)(&new, Some(existing)));
     metadata_mut(&mut new).insert("resourceVersion".into(), metadata::version(existing).into());
     if dry_run || new == *existing {
         return Ok(Arc::new(Object::new(&new)));
@@ -186,7 +192,7 @@ fn with_status_of(kind: &Kind, existing: &Value, new: &Value) -> Value {
     let mut object = existing.clone();
     let map = object_mut(&mut object);
     copy_key(new, map, "status");
-    if kind.is_custom() || kind.storage == definitions::STORAGE {
+    if kind.status_without_metadata || kind.storage == definitions::STORAGE {
         return object;
     }
     copy_key(new, map, "metadata");
@@ -213,9 +219,10 @@ fn raises_generation(kind: &Kind, old: &Value, new: &Value) -> bool {
     let differs = |pointer: &str| old.pointer(pointer) != new.pointer(pointer);
     match kind.generation {
         Generation::Untouched => false,
-        Generation::Spec => differs("/spec"),
+        Generation::Spec | Generation::SpecFromZero => differs("/spec"),
+        Generation::Member(pointer) => differs(pointer),
         Generation::SpecAndAnnotations => differs("/spec") || differs("/metadata/annotations"),
-        Generation::Content => {
+        Generation::Content | Generation::ContentAndLabels => {
             let content = |object: &Value| -> Option<Vec<(String, Value)>> {
                 let skipped = |key: &str| {
                     matches!(key, "metadata" | "apiVersion" | "kind")
@@ -229,7 +236,8 @@ fn raises_generation(kind: &Kind, old: &Value, new: &Value) -> bool {
                         .collect(),
                 )
             };
-            content(old) != content(new)
+            let labels = kind.generation == Generation::ContentAndLabels;
+            content(old) != content(new) || (labels && differs("/metadata/labels"))
         }
     }
 }

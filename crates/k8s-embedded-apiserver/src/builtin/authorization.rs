@@ -1,0 +1,42 @@
+//! The group `authorization.k8s.io`, whose objects are questions and are not stored.
+
+use k8s_openapi::api::authorization::v1 as authorization;
+
+use crate::codec::typed;
+use crate::kinds::Kind;
+
+pub(super) fn kinds() -> Vec<Kind> {
+    vec![
+        Kind::row(
+            ("authorization.k8s.io", "v1", "LocalSubjectAccessReview"),
+            "localsubjectaccessreviews",
+            "localsubjectaccessreview",
+            typed::<authorization::LocalSubjectAccessReview>,
+        )
+        .verbs(&["create"]),
+        Kind::row(
+            ("authorization.k8s.io", "v1", "SelfSubjectAccessReview"),
+            "selfsubjectaccessreviews",
+            "selfsubjectaccessreview",
+            typed::<authorization::SelfSubjectAccessReview>,
+        )
+        .cluster()
+        .verbs(&["create"]),
+        Kind::row(
+            ("authorization.k8s.io", "v1", "SelfSubjectRulesReview"),
+            "selfsubjectrulesreviews",
+            "selfsubjectrulesreview",
+            typed::<authorization::SelfSubjectRulesReview>,
+        )
+        .cluster()
+        .verbs(&["create"]),
+        Kind::row(
+            ("authorization.k8s.io", "v1", "SubjectAccessReview"),
+            "subjectaccessreviews",
+            "subjectaccessreview",
+            typed::<authorization::SubjectAccessReview>,
+        )
+        .cluster()
+        .verbs(&["create"]),
+    ]
+}

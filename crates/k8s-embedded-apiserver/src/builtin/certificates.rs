@@ -1,0 +1,59 @@
+//! The group `certificates.k8s.io`.
+
+use k8s_openapi::api::certificates::v1 as certificates;
+
+use crate::codec::typed;
+use crate::defaults;
+use crate::kinds::{Kind, SUBRESOURCE_VERBS, Subresource};
+use crate::selector::FieldRules;
+
+const APPROVAL: Subresource = Subresource::own("approval", SUBRESOURCE_VERBS);
+const POD_CERTIFICATE_FIELDS: &[(&str, &str)] = &[
+    ("spec.signerName", "spec.signerName"),
+    ("spec.podName", "spec.podName"),
+    ("spec.nodeName", "spec.nodeName"),
+];
+
+pub(super) fn kinds() -> Vec<Kind> {
+    vec![
+        Kind::row(
+            ("certificates.k8s.io", "v1", "CertificateSigningRequest"),
+            "certificatesigningrequests",
+            "certificatesigningrequest",
+            typed::<certificates::CertificateSigningRequest>,
+        )
+        .short(&["csr"])
+        .cluster()
+        .with_status()
+        .subresources(&[APPROVAL])
+        .fields(FieldRules::Listed(&[(
+            "spec.signerName",
+            "spec.signerName",
+        )]))
+        .defaults(defaults::certificates::request)
+        .on_update(defaults::certificates::keep_spec),
+        Kind::row(
+            ("certificates.k8s.io", "v1", "ClusterTrustBundle"),
+            "clustertrustbundles",
+            "clustertrustbundle",
+            typed::<certificates::ClusterTrustBundle>,
+        )
+        .cluster()
+        .needs_version()
+        .fields(FieldRules::Listed(&[(
+            "spec.signerName",
+            "spec.signerName",
+        )])),
+        Kind::row(
+            ("certificates.k8s.io", "v1", "PodCertificateRequest"),
+            "podcertificaterequests",
+            "podcertificaterequest",
+            typed::<certificates::PodCertificateRequest>,
+        )
+        .with_status()
+        .needs_version()
+        .keeps_metadata_in_status()
+        .fields(FieldRules::Listed(POD_CERTIFICATE_FIELDS))
+        .defaults(defaults::certificates::pod_request),
+    ]
+}

@@ -1,0 +1,69 @@
+//! Defaults: persistent volumes and claims.
+
+use serde_json::{Map, Value, json};
+
+use super::volumes::claim_spec;
+use super::{fill, fill_text, inner, quantities};
+use crate::metadata::{entry_mut, object_mut};
+
+pub(crate) fn persistent_volume(object: &mut Value) {
+    let map = object_mut(object);
+    let spec = entry_mut(map, "spec");
+    quantities(spec, "capacity");
+    fill_text(spec, "persistentVolumeReclaimPolicy", "Retain");
+    fill(spec, "volumeMode", json!("Filesystem"));
+    if let Some(path) = inner(spec, "hostPath") {
+        fill(path, "type", json!(""));
+    }
+    if let Some(disk) = inner(spec, "iscsi") {
+        fill_text(disk, "iscsiInterface", "default");
+    }
+    if let Some(image) = inner(spec, "rbd") {
+        fill_text(image, "pool", "rbd");
+        fill_text(image, "user", "admin");
+        fill_text(image, "keyring", "/etc/ceph/keyring");
+    }
+    if let Some(disk) = inner(spec, "azureDisk") {
+        fill(disk, "cachingMode", json!("ReadWrite"));
+        fill(disk, "kind", json!("Shared"));
+        fill(disk, "fsType", json!("ext4"));
+        fill(disk, "readOnly", json!(false));
+    }
+    if let Some(volume) = inner(spec, "scaleIO") {
+        fill_text(volume, "storageMode", "ThinProvisioned");
+        fill_text(volume, "fsType", "xfs");
+    }
+    fill_text(entry_mut(map, "status"), "phase", "Pending");
+}
+
+pub(crate) fn claim(object: &mut Value) {
+    let map = object_mut(object);
+    let spec = entry_mut(map, "spec");
+    claim_spec(spec);
+    same_source(spec);
+    let status = entry_mut(map, "status");
+    quantities(status, "capacity");
+    fill_text(status, "phase", "Pending");
+}
+
+/// The two sources of a claim name one, unless the newer one is in another namespace.
+fn same_source(spec: &mut Map<String, Value>) {
+    let local = |source: &Value| {
+        source
+            .get("namespace")
+            .and_then(Value::as_str)
+            .is_none_or(str::is_empty)
+    };
+    match (
+        spec.get("dataSource").cloned(),
+        spec.get("dataSourceRef").cloned(),
+    ) {
+        (Some(source), None) => {
+            spec.insert("dataSourceRef".into(), source);
+        }
+        (None, Some(source)) if local(&source) => {
+            spec.insert("dataSource".into(), source);
+        }
+        _ => {}
+    }
+}
