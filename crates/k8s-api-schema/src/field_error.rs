@@ -14,6 +14,8 @@ enum Type {
     TooLong,
     TooMany,
     NotFound,
+    TypeInvalid,
+    Internal,
 }
 
 /// Why the value of a field is refused.
@@ -135,6 +137,34 @@ impl FieldError {
         self
     }
 
+    /// The value is of another type than the schema says.
+    pub fn type_invalid(
+        field: impl Into<String>,
+        value: impl Into<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::new(field, Type::TypeInvalid, &value.into(), detail)
+    }
+
+    /// Like [`FieldError::duplicate`] without the value.
+    pub fn duplicate_omitted(field: impl Into<String>) -> Self {
+        Self::duplicate(field, Value::Null).without_value()
+    }
+
+    /// The server is at fault.
+    pub fn internal(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(field, Type::Internal, &Value::Null, detail)
+    }
+
+    /// Whether the value is so wrong that the rules of a schema about it are not checked.
+    #[must_use]
+    pub fn is_blocking(&self) -> bool {
+        matches!(
+            self.kind,
+            Type::NotSupported | Type::Required | Type::TooLong | Type::TooMany | Type::TypeInvalid
+        )
+    }
+
     fn without_value(mut self) -> Self {
         self.value.clear();
         self
@@ -151,13 +181,15 @@ impl FieldError {
             Type::TooLong => "FieldValueTooLong",
             Type::TooMany => "FieldValueTooMany",
             Type::NotFound => "FieldValueNotFound",
+            Type::TypeInvalid => "FieldValueTypeInvalid",
+            Type::Internal => "InternalError",
         }
     }
 
     /// The text without the field: the cause's message.
     pub fn body(&self) -> String {
         let word = match self.kind {
-            Type::Invalid => "Invalid value",
+            Type::Invalid | Type::TypeInvalid => "Invalid value",
             Type::Required => "Required value",
             Type::NotSupported => "Unsupported value",
             Type::Duplicate => "Duplicate value",
@@ -165,11 +197,14 @@ impl FieldError {
             Type::TooLong => "Too long",
             Type::TooMany => "Too many",
             Type::NotFound => "Not found",
+            Type::Internal => "Internal error",
         };
         let mut text = String::from(word);
-        if !matches!(self.kind, Type::Required | Type::Forbidden | Type::TooLong)
-            && !self.value.is_empty()
-        {
+        let shows_value = !matches!(
+            self.kind,
+            Type::Required | Type::Forbidden | Type::TooLong | Type::Internal
+        );
+        if shows_value && !self.value.is_empty() {
             text.push_str(": ");
             text.push_str(&self.value);
         }
@@ -191,8 +226,34 @@ fn print_value(value: &Value) -> String {
     match value {
         Value::Null => "null".into(),
         Value::String(text) => quote(text),
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() => print_float(float),
+            _ => number.to_string(),
+        },
         other => other.to_string(),
     }
+}
+
+/// A float as Go's `%v` prints it.
+#[must_use]
+pub fn print_float(value: f64) -> String {
+    if value.is_nan() {
+        return "NaN".into();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "+Inf" } else { "-Inf" }.into();
+    }
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e21).contains(&size) {
+        let text = format!("{value:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, exponent) = match exponent.strip_prefix('-') {
+            Some(rest) => ('-', rest),
+            None => ('+', exponent),
+        };
+        return format!("{digits}e{sign}{exponent:0>2}");
+    }
+    format!("{value}")
 }
 
 /// `text` in double quotes with the escapes of Go's `%q`.

@@ -7,7 +7,7 @@ mod quantity;
 mod text;
 
 pub use builtin::builtin;
-pub use field_error::{FieldError, quote};
+pub use field_error::{FieldError, print_float, quote};
 pub use model::{
     Either, EitherKind, Empty, Field, List, ListKind, Map, Patch, Scalar, Schema, Struct, Type,
     TypeId,

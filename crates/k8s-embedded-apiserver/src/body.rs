@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::codec::unknown_fields;
+use crate::custom;
 use crate::json_error::{syntax_error, type_name};
 use crate::kinds::Kind;
 use crate::metadata::{object_mut, text};
@@ -265,10 +266,12 @@ pub(crate) fn to_stored(mut object: Value, kind: &Kind) -> Result<Decoded, Strin
     map.insert("apiVersion".into(), kind.api_version().into());
     map.insert("kind".into(), kind.kind.as_ref().into());
     let read = (kind.normalize)(object.clone()).map_err(|why| cannot_handle(kind, &why))?;
-    let unknown = unknown_fields(&object, &read);
+    let mut unknown = unknown_fields(&object, &read);
     let mut object = (kind.to_storage)(read);
-    if let Some(custom) = &kind.custom {
-        object["apiVersion"] = format!("{}/{}", kind.group, custom.storage_version).into();
+    if kind.is_custom() {
+        let dropped =
+            custom::receive(&mut object, kind).map_err(|why| cannot_handle(kind, &why))?;
+        unknown.extend(dropped);
     }
     let metadata = crate::metadata::metadata_mut(&mut object);
     // Neither is kept: the one is gone for good, the other is not tracked yet.
@@ -280,6 +283,9 @@ pub(crate) fn to_stored(mut object: Value, kind: &Kind) -> Result<Decoded, Strin
 
 /// A stored object as the kind's version shows it.
 pub(crate) fn to_view(stored: &Value, kind: &Kind) -> Value {
+    if kind.is_custom() {
+        return custom::from_storage(stored, kind);
+    }
     let mut object = (kind.from_storage)(stored.clone());
     let map = object_mut(&mut object);
     map.insert("apiVersion".into(), kind.api_version().into());
@@ -291,6 +297,13 @@ pub(crate) fn to_view(stored: &Value, kind: &Kind) -> Value {
 pub(crate) fn to_empty(object: &Value, kind: &Kind) -> Value {
     // Of these two even an empty object shows fields.
     let shows_fields = matches!(&*kind.storage, "events" | "leases.coordination.k8s.io");
+    if kind.is_custom() {
+        let mut object = object.clone();
+        let map = object_mut(&mut object);
+        map.insert("apiVersion".into(), kind.api_version().into());
+        map.insert("kind".into(), kind.kind.as_ref().into());
+        return object;
+    }
     match to_stored(object.clone(), kind) {
         Ok(stored) if shows_fields => to_view(&stored.object, kind),
         _ => to_view(object, kind),

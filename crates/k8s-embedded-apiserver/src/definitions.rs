@@ -1,12 +1,15 @@
 //! CustomResourceDefinitions: which names they get, and the kinds that they make.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use k8s_custom_schema::CustomSchema;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
 use crate::codec::typed;
+use crate::custom::Schemas;
 use crate::kinds::{Custom, Deleted, Generation, Kind, NameRule, Scale, VERBS};
 use crate::metadata::{entry_mut, is_deleting, object_mut, text, texts};
 use crate::selector::FieldRules;
@@ -178,7 +181,9 @@ fn accept_short_names(
 }
 
 /// The kinds that an established definition serves, one per served version.
-pub(crate) fn kinds_of(definition: &Value) -> Vec<Kind> {
+///
+/// `before` are those that it served until now: what has not changed is not read again.
+pub(crate) fn kinds_of(definition: &Value, before: &[Arc<Kind>]) -> Vec<Kind> {
     if !is_established(definition) {
         return Vec::new();
     }
@@ -191,13 +196,52 @@ pub(crate) fn kinds_of(definition: &Value) -> Vec<Kind> {
         .iter()
         .find(|version| is(version, "storage"))
         .map_or("", |version| text(version, "/name"));
+    let (schemas, stale) = schemas(&all, before);
     all.iter()
         .filter(|version| is(version, "served"))
-        .map(|version| kind_of(definition, version, storage, &all))
+        .map(|version| kind_of(definition, version, storage, &all, (&schemas, stale)))
         .collect()
 }
 
-fn kind_of(definition: &Value, version: &Value, storage_version: &str, all: &[&Value]) -> Kind {
+/// The schemas of the versions, and whether any differs from what it was.
+fn schemas(versions: &[&Value], before: &[Arc<Kind>]) -> (Schemas, bool) {
+    const SCHEMA: &str = "/schema/openAPIV3Schema";
+    let custom = |kind: &Arc<Kind>| kind.custom.clone();
+    let mut stale = before
+        .iter()
+        .filter_map(custom)
+        .any(|custom| custom.stale);
+    let mut schemas = BTreeMap::new();
+    for version in versions {
+        let Some(schema) = version.pointer(SCHEMA).filter(|schema| schema.is_object()) else {
+            continue;
+        };
+        let name = text(version, "/name");
+        // A create drops the status, and every read fills its default again.
+        stale |= version.pointer("/subresources/status").is_some()
+            && schema.pointer("/properties/status/default").is_some();
+        let old = before
+            .iter()
+            .find(|kind| kind.version == name)
+            .and_then(custom);
+        let known = old
+            .as_ref()
+            .filter(|old| old.version.pointer(SCHEMA) == Some(schema))
+            .and_then(|old| old.schemas.get(name).cloned());
+        stale |= known.is_none() && old.is_some();
+        let schema = known.unwrap_or_else(|| Arc::new(CustomSchema::new(schema)));
+        schemas.insert(name.to_owned(), schema);
+    }
+    (Arc::new(schemas), stale)
+}
+
+fn kind_of(
+    definition: &Value,
+    version: &Value,
+    storage_version: &str,
+    all: &[&Value],
+    (schemas, stale): (&Schemas, bool),
+) -> Kind {
     let names = definition
         .pointer("/status/acceptedNames")
         .cloned()
@@ -214,6 +258,8 @@ fn kind_of(definition: &Value, version: &Value, storage_version: &str, all: &[&V
         .is_some_and(|status| !status.is_null());
     let custom = Custom {
         version: version.clone(),
+        schemas: schemas.clone(),
+        stale,
         storage_version: storage_version.to_owned(),
         warning: warning(definition, version, all),
         terminating: is_deleting(definition),

@@ -112,8 +112,12 @@ pub(crate) struct Scale {
 /// What only kinds of a CustomResourceDefinition have.
 #[derive(Clone, Debug)]
 pub(crate) struct Custom {
-    /// The entry of `spec.versions`. Its schema is kept here; nothing checks objects against it yet.
+    /// The entry of `spec.versions`.
     pub(crate) version: Value,
+    /// The schemas of all versions.
+    pub(crate) schemas: crate::custom::Schemas,
+    /// Objects may be stored without what a read fills or with what it drops: a schema has changed since.
+    pub(crate) stale: bool,
     /// The version that objects are stored in.
     pub(crate) storage_version: String,
     /// The `Warning` header of a deprecated version.
@@ -202,7 +206,9 @@ impl Kind {
 
     /// Whether an answer shows an object just as it is stored.
     pub(crate) fn shows_as_stored(&self, stored: &Object) -> bool {
-        !self.is_view && stored.is_of_version(&self.group, &self.version)
+        !self.is_view
+            && stored.is_of_version(&self.group, &self.version)
+            && self.custom.as_ref().is_none_or(|custom| !custom.stale)
     }
 
     pub(crate) fn is_custom(&self) -> bool {

@@ -85,6 +85,7 @@ mod builder;
 mod builtin;
 mod codec;
 mod convert;
+mod custom;
 mod defaults;
 mod definitions;
 mod discovery;

@@ -73,6 +73,11 @@ impl Registry {
             .any(|kind| kind.group == group && kind.plural == plural)
     }
 
+    /// What a definition serves.
+    pub(crate) fn served(&self, definition: &str) -> &[Arc<Kind>] {
+        self.custom.get(definition).map_or(&[], Vec::as_slice)
+    }
+
     /// Serves what a definition says; replaces what it said before.
     pub(crate) fn serve(&mut self, definition: &Value, kinds: Vec<Kind>) {
         let name = crate::metadata::name(definition).to_owned();

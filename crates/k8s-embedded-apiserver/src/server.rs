@@ -329,6 +329,9 @@ fn warn(response: &mut Response<ApiBody>, text: &str) {
 
 fn refusal(failure: &Failure) -> Response<ApiBody> {
     let mut response = json(failure.code, &failure.to_json());
+    for text in &failure.warnings {
+        warn(&mut response, text);
+    }
     if let Some(seconds) = failure.retry_after() {
         response
             .headers_mut()

@@ -82,6 +82,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// `None` leaves `details` out; `Some` of nothing sends `{}`.
     pub(crate) details: Option<Box<Details>>,
+    /// Said in `Warning` headers.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// `resource` or `resource.group`, as messages name a resource.
@@ -100,7 +102,14 @@ impl Failure {
             reason,
             message: message.into(),
             details: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// The same with warnings before its own.
+    pub(crate) fn warned(mut self, warnings: &[String]) -> Self {
+        self.warnings.splice(0..0, warnings.iter().cloned());
+        self
     }
 
     fn with(mut self, details: Details) -> Self {

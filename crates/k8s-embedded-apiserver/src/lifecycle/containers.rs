@@ -117,8 +117,8 @@ impl State {
         if definitions::is_established(&definition) {
             self.store.open(&definitions::storage_of(&definition));
         }
-        self.registry
-            .serve(&definition, definitions::kinds_of(&definition));
+        let kinds = definitions::kinds_of(&definition, self.registry.served(name));
+        self.registry.serve(&definition, kinds);
     }
 
     /// Deletes the objects of a definition that is going away, and the definition once there are none.

@@ -34,7 +34,7 @@ pub(crate) fn create(kind: &Kind, object: &Value) -> Vec<FieldError> {
         name(kind.names, metadata, &mut errors);
     }
     namespace(kind.namespaced, metadata, &mut errors);
-    content(kind, metadata, &mut errors);
+    content(needs_qualified_finalizers(kind), metadata, &mut errors);
     errors
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn update(kind: &Kind, old: &Value, new: &Value) -> Vec<FieldError> {
             ));
         }
     }
-    content(kind, &new, &mut errors);
+    content(needs_qualified_finalizers(kind), &new, &mut errors);
     errors
 }
 
@@ -124,7 +124,32 @@ fn namespace(namespaced: bool, metadata: &Map<String, Value>, errors: &mut Vec<F
     }
 }
 
-fn content(kind: &Kind, metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
+/// Errors in the metadata of an object within an object; `path` is where the metadata is.
+pub(crate) fn embedded(metadata: &Value, path: &str) -> Vec<FieldError> {
+    let empty = Map::new();
+    let metadata = metadata.as_object().unwrap_or(&empty);
+    let mut errors = Vec::new();
+    if present(metadata, "name").is_some() || present(metadata, "generateName").is_some() {
+        let mut named = metadata.clone();
+        if present(metadata, "name").is_none() {
+            named.insert("name".into(), "fakename".into());
+        }
+        name(NameRule::PathSegment, &named, &mut errors);
+    }
+    if present(metadata, "namespace").is_some() {
+        namespace(true, metadata, &mut errors);
+    }
+    content(false, metadata, &mut errors);
+    for error in &mut errors {
+        if let Some(rest) = error.field.strip_prefix("metadata") {
+            error.field = format!("{path}{rest}");
+        }
+    }
+    errors
+}
+
+/// `qualified` if finalizers need a domain.
+fn content(qualified: bool, metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
     if let Some(generation) = metadata
         .get("generation")
         .and_then(Value::as_i64)
@@ -139,7 +164,7 @@ fn content(kind: &Kind, metadata: &Map<String, Value>, errors: &mut Vec<FieldErr
     labels("metadata.labels", metadata.get("labels"), errors);
     annotations(metadata, errors);
     owner_references(metadata, errors);
-    finalizers(kind, metadata, errors);
+    finalizers(qualified, metadata, errors);
 }
 
 /// Labels of an object or of a pod template.
@@ -244,7 +269,7 @@ fn texts(metadata: &Map<String, Value>, field: &str) -> Vec<String> {
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn finalizers(kind: &Kind, metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
+fn finalizers(qualified: bool, metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
     let path = "metadata.finalizers";
     let finalizers = texts(metadata, "finalizers");
     for finalizer in &finalizers {
@@ -263,7 +288,7 @@ fn finalizers(kind: &Kind, metadata: &Map<String, Value>, errors: &mut Vec<Field
             format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set"),
         ));
     }
-    if !needs_qualified_finalizers(kind) {
+    if !qualified {
         return;
     }
     for (index, finalizer) in finalizers.iter().enumerate() {

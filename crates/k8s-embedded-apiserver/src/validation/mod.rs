@@ -28,32 +28,45 @@ pub(crate) mod storage;
 
 use serde_json::Value;
 
+use crate::custom;
 use crate::kinds::Kind;
 use k8s_api_schema::FieldError;
+use k8s_custom_schema::{Findings, Part};
 
 /// What the group `apiextensions.k8s.io` validates.
 pub(crate) mod apiextensions {
     pub(crate) use super::crd::custom_resource_definition;
 }
+pub(crate) use metadata::embedded as embedded_metadata;
 pub(crate) use names::{label_key, label_value};
 
 /// Every error of a new object in its stored form, which has its name (generated or not) and namespace already.
-pub(crate) fn create(kind: &Kind, object: &Value) -> Vec<FieldError> {
+pub(crate) fn create(kind: &Kind, object: &Value) -> Findings {
     let mut errors = metadata::create(kind, object);
+    if kind.is_custom() {
+        return custom::check(kind, object, errors);
+    }
     errors.extend((kind.validate)(object, None));
-    without_repeats(errors)
+    found(errors)
 }
 
 /// Every error of a replacement: what may not change, then what a new object must obey.
-pub(crate) fn update(kind: &Kind, old: &Value, new: &Value) -> Vec<FieldError> {
+pub(crate) fn update(kind: &Kind, old: &Value, new: &Value, part: Part) -> Findings {
     let mut errors = metadata::update(kind, old, new);
     if kind.is_custom() {
         // The real server reports these twice.
         errors.extend(errors.clone());
-        return errors;
+        return custom::check_update(kind, new, old, part, errors);
     }
     errors.extend((kind.validate)(new, Some(old)));
-    without_repeats(errors)
+    found(errors)
+}
+
+fn found(errors: Vec<FieldError>) -> Findings {
+    Findings {
+        errors: without_repeats(errors),
+        warnings: Vec::new(),
+    }
 }
 
 fn without_repeats(errors: Vec<FieldError>) -> Vec<FieldError> {

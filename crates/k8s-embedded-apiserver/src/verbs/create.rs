@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
 use super::{Answer, Call, validate};
 use crate::body::{self, Decoded};
+use crate::custom;
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
 use crate::metadata::{self, Meta as _, metadata_mut, object_mut};
@@ -31,7 +33,9 @@ pub(super) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> 
         &state.registry,
         validation,
     )?;
+    let warnings = decoded.warnings(validation);
     insert(state, call, decoded, validation, dry_run)
+        .map_err(|failure| failure.warned(&warnings))
 }
 
 /// Stores a new object; also what a PUT does that may create.
@@ -59,7 +63,7 @@ pub(super) fn insert(
         services::allocate(state, &mut object, None)?;
     }
     (kind.on_create)(&mut object);
-    validate(kind, &object, None)?;
+    warnings.extend(validate(kind, &object, None, Part::Whole)?);
     plugins::validate(state, kind, &object, None)?;
     warnings.extend((kind.warn)(&object, None));
     let name = metadata::name(&object).to_owned();
@@ -73,7 +77,7 @@ pub(super) fn insert(
     let object = if dry_run {
         Arc::new(Object::new(&object))
     } else {
-        state.put(&place, object)
+        state.put(&place, custom::to_storage(object, kind))
     };
     Ok(call.object(201, &object, warnings))
 }

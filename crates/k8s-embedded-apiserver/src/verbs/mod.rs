@@ -8,13 +8,16 @@ mod read;
 mod scale;
 mod update;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::Method;
+use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
 use crate::body;
+use crate::custom;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
 use crate::object::Object;
@@ -179,6 +182,15 @@ impl Call {
         body::to_view(stored, self.kind())
     }
 
+    /// What a stored object is before a write: of a custom kind, in the version of the request.
+    fn current<'a>(&self, stored: &'a Value) -> Cow<'a, Value> {
+        if self.kind().is_custom() {
+            Cow::Owned(custom::from_storage(stored, self.kind()))
+        } else {
+            Cow::Borrowed(stored)
+        }
+    }
+
     /// A stored object in the version asked for.
     fn shown(&self, stored: &Arc<Object>) -> Item {
         if self.kind().shows_as_stored(stored) {
@@ -272,11 +284,19 @@ fn refuse(kind: &Kind, name: &str, errors: &[k8s_api_schema::FieldError]) -> Res
     Err(Failure::invalid(group, kind, name, errors))
 }
 
-/// Checks an object before it is stored.
-fn validate(kind: &Kind, new: &Value, old: Option<&Value>) -> Result<(), Failure> {
-    let errors = match old {
+/// Checks an object before it is stored, and gives back what is said about it nevertheless.
+fn validate(
+    kind: &Kind,
+    new: &Value,
+    old: Option<&Value>,
+    part: Part,
+) -> Result<Vec<String>, Failure> {
+    let found = match old {
         None => validation::create(kind, new),
-        Some(old) => validation::update(kind, old, new),
+        Some(old) => validation::update(kind, old, new, part),
     };
-    refuse(kind, crate::metadata::name(new), &errors)
+    match refuse(kind, crate::metadata::name(new), &found.errors) {
+        Ok(()) => Ok(found.warnings),
+        Err(failure) => Err(failure.warned(&found.warnings)),
+    }
 }

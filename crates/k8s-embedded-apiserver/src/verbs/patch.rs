@@ -28,7 +28,8 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let name = metadata::name(&object);
     update::check_name(call, name)?;
     create::set_namespace(call, &mut object)?;
-    let object = update::finish(state, call, &existing, object, dry_run, &mut warnings)?;
+    let finished = update::finish(state, call, &existing, object, dry_run, &mut warnings);
+    let object = finished.map_err(|failure| failure.warned(&warnings))?;
     Ok(call.object(200, &object, warnings))
 }
 

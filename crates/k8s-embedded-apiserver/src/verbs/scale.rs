@@ -16,7 +16,7 @@ pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let (object, paths) = found(state, call)?;
     Ok(Answer::Other {
         code: 200,
-        object: scale_of(&object, &paths)?,
+        object: scale_of(&call.current(&object), &paths)?,
     })
 }
 
@@ -31,7 +31,7 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let patch_kind = patch::kind_of_patch(call)?;
     let dry_run = call.query.dry_run("PatchOptions")?;
     let (object, paths) = found(state, call)?;
-    let scale = crate::patch::apply(patch_kind, &scale_of(&object, &paths)?, &call.body)?;
+    let scale = crate::patch::apply(patch_kind, &scale_of(&call.current(&object), &paths)?, &call.body)?;
     write(state, call, &object, &paths, scale, dry_run)
 }
 
@@ -131,7 +131,7 @@ fn write(
     if replicas < 0 {
         return Err(negative(call, replicas));
     }
-    let mut new = object.clone();
+    let mut new = call.current(object).into_owned();
     let version = metadata::version(&scale);
     // A scale may be written without a version, whatever the kind.
     if !matches!(version, "" | "0") {
@@ -141,7 +141,7 @@ fn write(
     let stored = update::finish(state, call, object, new, dry_run, &mut Vec::new())?;
     Ok(Answer::Other {
         code: 200,
-        object: scale_of(&stored.value(), paths)?,
+        object: scale_of(&call.current(&stored.value()), paths)?,
     })
 }
 

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
 use super::{Answer, Call, create, validate};
-use crate::body;
+use crate::body::{self, Decoded};
+use crate::custom;
 use crate::defaults;
 use crate::definitions;
 use crate::kinds::{Generation, Kind};
@@ -14,19 +16,31 @@ use crate::services;
 use crate::metadata::{self, copy_key, entry_mut, metadata_mut, object_mut};
 use crate::object::Object;
 use crate::plugins;
+use crate::query::FieldValidation;
 use crate::status::Failure;
 
 pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let dry_run = call.query.dry_run("UpdateOptions")?;
     let validation = call.query.field_validation("UpdateOptions")?;
     let kind = call.kind();
-    let mut decoded = body::decode(
+    let decoded = body::decode(
         &call.body,
         call.content_type.as_deref(),
         kind,
         &state.registry,
         validation,
     )?;
+    replace_with(state, call, decoded, validation, dry_run)
+}
+
+fn replace_with(
+    state: &mut State,
+    call: &Call,
+    mut decoded: Decoded,
+    validation: FieldValidation,
+    dry_run: bool,
+) -> Result<Answer, Failure> {
+    let kind = call.kind();
     let mut warnings = decoded.warnings(validation);
     let object = &mut decoded.object;
     check_name(call, metadata::name(object))?;
@@ -41,7 +55,8 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
         return Err(call.not_found());
     };
     check_uid(call, object, Some(&existing))?;
-    let object = finish(state, call, &existing, decoded.object, dry_run, &mut warnings)?;
+    let finished = finish(state, call, &existing, decoded.object, dry_run, &mut warnings);
+    let object = finished.map_err(|failure| failure.warned(&warnings))?;
     Ok(call.object(200, &object, warnings))
 }
 
@@ -126,6 +141,8 @@ pub(super) fn finish(
     warnings: &mut Vec<String>,
 ) -> Result<Arc<Object>, Failure> {
     let kind = call.kind();
+    let stored = existing;
+    let existing = &*call.current(stored);
     check_version(call, existing, metadata::version(&new))?;
     keep_system_fields(&mut new, existing);
     let subresource = call.target.subresource.as_deref();
@@ -157,13 +174,22 @@ pub(super) fn finish(
             .unwrap_or(0);
         metadata_mut(&mut new).insert("generation".into(), json!(generation + 1));
     }
-    validate(kind, &new, Some(existing))?;
+    let part = if subresource == Some("status") {
+        Part::Status
+    } else {
+        Part::Whole
+    };
+    warnings.extend(validate(kind, &new, Some(existing), part)?);
     if subresource.is_none() {
         plugins::validate(state, kind, &new, Some(existing))?;
     }
     warnings.extend((kind.warn)(&new, Some(existing)));
     metadata_mut(&mut new).insert("resourceVersion".into(), metadata::version(existing).into());
-    if dry_run || new == *existing {
+    if dry_run {
+        return Ok(Arc::new(Object::new(&new)));
+    }
+    let new = custom::to_storage(new, kind);
+    if new == *stored {
         return Ok(Arc::new(Object::new(&new)));
     }
     let place = call.place(call.name());
