@@ -40,7 +40,7 @@ fn field(type_: TypeId, schema: Option<&Structural>, required: bool) -> Field {
         default: schema.and_then(|schema| schema.default.clone()),
         empty: Empty::Pointer,
         patch: Patch::default(),
-        number: 0,
+        protobuf: Vec::new(),
     }
 }
 
