@@ -52,7 +52,7 @@ fn replace_with(
             metadata_mut(object).remove("resourceVersion");
             return create::insert(state, call, decoded, validation, dry_run);
         }
-        return Err(call.not_found());
+        return Err(call.not_found().warned(&warnings));
     };
     check_uid(call, object, Some(&existing))?;
     let finished = finish(state, call, &existing, decoded.object, dry_run, &mut warnings);
