@@ -1,12 +1,19 @@
 //! What can be chosen about a server.
 
 use std::fmt;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
 use crate::EmbeddedApiServer;
-use crate::lifecycle::State;
+use crate::lifecycle::{Controllers, State};
 use crate::source::Source;
+
+/// How long after a change controllers act: about what it takes in a small cluster.
+const CONTROLLER_DELAY: Duration = Duration::from_millis(20);
+
+/// `namespaceDeletionGracePeriod` of kube-controller-manager.
+const NAMESPACE_DELAY: Duration = Duration::from_secs(5);
 
 /// Changes of each collection that are kept for watches.
 const HISTORY_LIMIT: usize = 10_000;
@@ -18,7 +25,7 @@ type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
 pub struct Builder {
     clock: Option<Clock>,
     seed: Option<u64>,
-    garbage_collection: bool,
+    controllers: Controllers,
     history_limit: usize,
 }
 
@@ -26,7 +33,7 @@ impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("seed", &self.seed)
-            .field("garbage_collection", &self.garbage_collection)
+            .field("controllers", &self.controllers)
             .field("history_limit", &self.history_limit)
             .finish_non_exhaustive()
     }
@@ -37,7 +44,13 @@ impl Builder {
         Self {
             clock: None,
             seed: None,
-            garbage_collection: true,
+            controllers: Controllers {
+                garbage_collection: true,
+                namespace_deletion: true,
+                service_accounts: true,
+                delay: CONTROLLER_DELAY,
+                namespace_delay: NAMESPACE_DELAY,
+            },
             history_limit: HISTORY_LIMIT,
         }
     }
@@ -58,9 +71,37 @@ impl Builder {
         self
     }
 
-    /// Whether dependents go when their owners do (by default they do).
-    pub fn garbage_collection(mut self, collect: bool) -> Self {
-        self.garbage_collection = collect;
+    /// Whether dependents go when their owners do (by default they do), as the garbage collector of a cluster sees to
+    /// it. Deletes in the foreground and orphaning deletes wait for it.
+    pub fn garbage_collection(mut self, run: bool) -> Self {
+        self.controllers.garbage_collection = run;
+        self
+    }
+
+    /// Whether a namespace that is deleted goes away with its content (by default it does), as the namespace
+    /// controller of a cluster sees to it.
+    pub fn namespace_deletion(mut self, run: bool) -> Self {
+        self.controllers.namespace_deletion = run;
+        self
+    }
+
+    /// Whether every namespace gets a ServiceAccount `default` (by default it does).
+    pub fn default_service_accounts(mut self, run: bool) -> Self {
+        self.controllers.service_accounts = run;
+        self
+    }
+
+    /// How long after a change the controllers of the cluster act (by default 20 ms of tokio's time). With zero what
+    /// follows from a request is done before it is answered.
+    pub fn controller_delay(mut self, delay: Duration) -> Self {
+        self.controllers.delay = delay;
+        self
+    }
+
+    /// How long after a change of a namespace that goes away its content is looked at (by default 5 s of tokio's time,
+    /// as in a real cluster). With zero an empty namespace is gone before its delete is answered.
+    pub fn namespace_deletion_delay(mut self, delay: Duration) -> Self {
+        self.controllers.namespace_delay = delay;
         self
     }
 
@@ -75,9 +116,15 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> EmbeddedApiServer {
         let source = Source::new(self.clock, self.seed);
-        let mut state = State::new(source, self.history_limit, self.garbage_collection);
+        // A cluster that starts has done what follows from its first objects.
+        let at_once = Controllers {
+            delay: Duration::ZERO,
+            ..self.controllers.clone()
+        };
+        let mut state = State::new(source, self.history_limit, at_once);
         crate::start::fill(&mut state);
         crate::plugins::first_classes(&mut state);
+        state.controllers = self.controllers;
         EmbeddedApiServer::with_state(state)
     }
 }

@@ -63,7 +63,13 @@ fn go_metadata_error(sent: &Value, why: &str) -> String {
             _ => {}
         }
     }
-    for (field, type_) in [("name", "string"), ("generateName", "string"), ("namespace", "string"), ("uid", "types.UID"), ("resourceVersion", "string")] {
+    for (field, type_) in [
+        ("name", "string"),
+        ("generateName", "string"),
+        ("namespace", "string"),
+        ("uid", "types.UID"),
+        ("resourceVersion", "string"),
+    ] {
         if let Some(wrong) = map.get(field).filter(|v| !v.is_string() && !v.is_null()) {
             return format!(
                 "json: cannot unmarshal {} into Go struct field ObjectMeta.{field} of type {type_}",
@@ -80,11 +86,17 @@ fn schema<'a>(kind: &'a Kind, version: &str) -> Option<&'a CustomSchema> {
 }
 
 fn version_of(object: &Value) -> &str {
-    text(object, "/apiVersion").rsplit('/').next().unwrap_or_default()
+    text(object, "/apiVersion")
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
 }
 
 /// Numbers as they are stored: a whole one has no fraction.
-#[allow(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "checked to be whole and in range"
+)]
 fn normalize_numbers(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -222,7 +234,11 @@ fn scale_counts(kind: &Kind, object: &Value, with_spec: bool, errors: &mut Vec<F
             continue;
         };
         if number < 0 {
-            errors.push(FieldError::invalid(path, number, "should be a non-negative integer"));
+            errors.push(FieldError::invalid(
+                path,
+                number,
+                "should be a non-negative integer",
+            ));
         } else if number > i64::from(i32::MAX) {
             let why = format!("should be less than or equal to {}", i32::MAX);
             errors.push(FieldError::invalid(path, number, why));

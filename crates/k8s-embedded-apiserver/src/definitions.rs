@@ -207,10 +207,7 @@ pub(crate) fn kinds_of(definition: &Value, before: &[Arc<Kind>]) -> Vec<Kind> {
 fn schemas(versions: &[&Value], before: &[Arc<Kind>]) -> (Schemas, bool) {
     const SCHEMA: &str = "/schema/openAPIV3Schema";
     let custom = |kind: &Arc<Kind>| kind.custom.clone();
-    let mut stale = before
-        .iter()
-        .filter_map(custom)
-        .any(|custom| custom.stale);
+    let mut stale = before.iter().filter_map(custom).any(|custom| custom.stale);
     let mut schemas = BTreeMap::new();
     for version in versions {
         let Some(schema) = version.pointer(SCHEMA).filter(|schema| schema.is_object()) else {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::object::Object;
-use k8s_api_schema::{FieldError, Schema, TypeId, builtin};
 use crate::selector::FieldRules;
+use k8s_api_schema::{FieldError, Schema, TypeId, builtin};
 
 type Text = Cow<'static, str>;
 

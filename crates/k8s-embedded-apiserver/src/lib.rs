@@ -80,6 +80,7 @@
 //! Watches, and reads of a version that is still to come, need a tokio runtime with time.
 
 mod api_body;
+mod background;
 mod body;
 mod builder;
 mod builtin;
@@ -107,8 +108,8 @@ mod selector;
 mod served;
 mod server;
 mod services;
-mod start;
 mod source;
+mod start;
 mod status;
 mod store;
 mod table;

@@ -59,6 +59,14 @@ impl Object {
         value
     }
 
+    /// The object as if it had been written at a version.
+    pub(crate) fn at_version(&self, version: u64) -> Self {
+        let mut value = self.value();
+        metadata::metadata_mut(&mut value)
+            .insert("resourceVersion".into(), version.to_string().into());
+        Self::new(&value)
+    }
+
     pub(crate) fn is_of_version(&self, group: &str, version: &str) -> bool {
         match self.api_version.split_once('/') {
             Some(own) => own == (group, version),

@@ -17,6 +17,7 @@ use serde_json::Value;
 use tower::{BoxError, Service};
 
 use crate::api_body::ApiBody;
+use crate::background::{self, Background};
 use crate::body;
 use crate::builder::Builder;
 use crate::discovery::{self, Reply};
@@ -57,6 +58,7 @@ pub struct EmbeddedApiServer {
 /// The state and its lock.
 pub(crate) struct Shared {
     state: Mutex<State>,
+    background: Background,
 }
 
 impl fmt::Debug for Shared {
@@ -66,6 +68,10 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
+    pub(crate) fn background(&self) -> &Background {
+        &self.background
+    }
+
     /// Works on the state. A panic elsewhere while the lock was held leaves whole objects behind, since they are
     /// replaced and never changed in place.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -94,7 +100,10 @@ impl EmbeddedApiServer {
     pub(crate) fn with_state(state: State) -> Self {
         let state = Mutex::new(state);
         Self {
-            shared: Arc::new(Shared { state }),
+            shared: Arc::new(Shared {
+                state,
+                background: Background::default(),
+            }),
         }
     }
 
@@ -187,6 +196,7 @@ impl EmbeddedApiServer {
                 };
                 (answer, changed)
             });
+            background::attend(&self.shared);
             let Ok(Answer::NotYet(wanted)) = answer else {
                 return answer;
             };

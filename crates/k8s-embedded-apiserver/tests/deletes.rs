@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::*;
 use k8s_embedded_apiserver::EmbeddedApiServer;
 use serde_json::{Value, json};
@@ -293,7 +295,7 @@ async fn garbage_collection_can_be_switched_off() {
     assert_eq!(api.get(&format!("{CONFIG_MAPS}/child")).await.0, 200);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_namespace_takes_its_content_with_it() {
     let api = Api::new();
     api.make("/api/v1/namespaces", named("n")).await;
@@ -317,6 +319,12 @@ async fn a_namespace_takes_its_content_with_it() {
         json!({"metadata": {"finalizers": null}}),
     )
     .await;
+    assert_eq!(
+        api.get("/api/v1/namespaces/n").await.0,
+        200,
+        "looked at now and then"
+    );
+    tokio::time::advance(Duration::from_secs(8)).await;
     assert_eq!(api.get("/api/v1/namespaces/n").await.0, 404);
     assert_eq!(
         api.post("/api/v1/namespaces", named("n")).await.0,

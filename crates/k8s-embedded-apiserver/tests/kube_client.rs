@@ -230,6 +230,7 @@ async fn dependents_go_with_their_owner() {
         .delete("d", &DeleteParams::default())
         .await
         .expect("deleted");
+    tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(config_maps.get_opt("child").await.expect("asked").is_none());
 }
 
@@ -277,5 +278,6 @@ async fn a_namespace_goes_with_its_content_and_waits_for_finalizers() {
     api.patch("held", &PatchParams::default(), &free)
         .await
         .expect("freed");
+    tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(namespaces.get_opt("n").await.expect("asked").is_none());
 }

@@ -1,24 +1,30 @@
 //! How objects go: deletion, what follows from it in namespaces and definitions, and garbage collection.
 //!
-//! A real server does what follows in controllers of its own, a moment later. Here it is done before the request that
-//! caused it is answered, one task after the other, so that no background task is needed and the order is fixed.
+//! What the controllers of a cluster do is noted on an [`Agenda`] and done a moment later, as on a real cluster, by
+//! [`State::run_due`]. What the server itself does with definitions is done before the request is answered.
 
-mod containers;
+mod accounts;
+mod agenda;
+mod definitions;
+mod graceful;
+mod namespaces;
 mod owners;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use crate::definitions;
+use crate::background::Attendance;
+use crate::definitions as crds;
 use crate::metadata::{self, Meta as _, finalizers, is_deleting, metadata_mut, set_finalizers};
 use crate::object::Object;
 use crate::registry::Registry;
 use crate::services;
 use crate::source::Source;
 use crate::store::{Place, Store};
+use agenda::Agenda;
 
 /// Collection of the namespaces.
 pub(crate) const NAMESPACES: &str = "namespaces";
@@ -27,10 +33,22 @@ pub(crate) const NAMESPACES: &str = "namespaces";
 const EVENTS: &str = "events";
 
 /// How long an event is kept after its last write, as on a real server.
-const EVENT_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
+const EVENT_LIFETIME: Duration = Duration::from_secs(3600);
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
+
+/// Which controllers of a cluster run beside the server, and when they act.
+#[derive(Clone, Debug)]
+pub(crate) struct Controllers {
+    pub(crate) garbage_collection: bool,
+    pub(crate) namespace_deletion: bool,
+    pub(crate) service_accounts: bool,
+    /// How long after a change they act.
+    pub(crate) delay: Duration,
+    /// How long after a change of a namespace that goes away its content is looked at.
+    pub(crate) namespace_delay: Duration,
+}
 
 /// What a server holds.
 #[derive(Debug)]
@@ -38,19 +56,13 @@ pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) registry: Registry,
     pub(crate) source: Source,
-    pub(crate) garbage_collection: bool,
     /// The ports of nodes that services have.
     pub(crate) node_ports: services::Ports,
-    tasks: VecDeque<Task>,
-    /// When events expire, by the write that set the time; a later write of the event voids the entry.
-    expiries: VecDeque<Expiry>,
-}
-
-#[derive(Debug)]
-struct Expiry {
-    at: Timestamp,
-    place: Place,
-    version: String,
+    pub(crate) controllers: Controllers,
+    agenda: Agenda<Task>,
+    namespaces: namespaces::Pending,
+    /// Who works through the agenda.
+    pub(crate) attendance: Attendance,
 }
 
 /// What to do with the dependents of a deleted object.
@@ -70,6 +82,23 @@ pub(crate) enum Deletion {
     Held(Arc<Object>),
 }
 
+/// How a delete is to be done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Manner {
+    pub(crate) propagation: Option<Propagation>,
+    /// Seconds until a Pod that runs may be ended.
+    pub(crate) grace: Option<i64>,
+}
+
+impl From<Propagation> for Manner {
+    fn from(propagation: Propagation) -> Self {
+        Self {
+            propagation: Some(propagation),
+            grace: None,
+        }
+    }
+}
+
 #[derive(Debug)]
 enum Task {
     OwnerGone(Arc<Object>),
@@ -78,12 +107,15 @@ enum Task {
     Foreground(Place),
     Orphan(Place),
     NamespaceContent(String),
+    DefaultAccount(String),
     AcceptNames(String),
     DefinitionContent(String),
+    /// An event that was not written since this version.
+    Expire(Place, String),
 }
 
 impl State {
-    pub(crate) fn new(source: Source, history_limit: usize, garbage_collection: bool) -> Self {
+    pub(crate) fn new(source: Source, history_limit: usize, controllers: Controllers) -> Self {
         let registry = Registry::new();
         let mut store = Store::new(history_limit);
         for kind in registry.kinds() {
@@ -93,10 +125,11 @@ impl State {
             store,
             registry,
             source,
-            garbage_collection,
             node_ports: services::Ports::default(),
-            tasks: VecDeque::new(),
-            expiries: VecDeque::new(),
+            controllers,
+            agenda: Agenda::new(),
+            namespaces: namespaces::Pending::default(),
+            attendance: Attendance::default(),
         }
     }
 
@@ -112,55 +145,34 @@ impl State {
             let before = before.as_ref().map(|before| before.value());
             services::follow(self, before.as_ref(), Some(&stored.value()));
         }
-        if self.garbage_collection {
-            let owners = metadata::owners(&*stored);
-            if !owners.is_empty()
-                && before
-                    .as_deref()
-                    .is_none_or(|before| before.owners() != owners)
-            {
-                self.tasks.push_back(Task::CheckOwners(place.clone(), None));
-            }
-            if let Some(before) = before {
-                self.recheck_owners(&*before);
-            }
-            self.queue_finalizers(place, &stored);
-        }
-        if place.storage == definitions::STORAGE {
-            self.tasks
-                .push_back(Task::AcceptNames(place.key.to_string()));
-        }
-        if place.storage == EVENTS {
-            let at = self
-                .source
-                .now()
-                .saturating_add(EVENT_LIFETIME)
-                .unwrap_or(Timestamp::MAX);
-            self.expiries.push_back(Expiry {
-                at,
-                place: place.clone(),
-                version: stored.version().to_owned(),
-            });
+        self.note_dependents(place, before.as_deref(), &stored);
+        if place.storage == crds::STORAGE {
+            self.agenda
+                .at_once(Task::AcceptNames(place.key.to_string()));
+        } else if place.storage == NAMESPACES {
+            self.note_namespace(&stored);
+        } else if place.storage == EVENTS {
+            let expire = Task::Expire(place.clone(), stored.version().to_owned());
+            self.agenda.after(EVENT_LIFETIME, expire);
         }
         stored
     }
 
-    /// Removes the events whose time has come. Nothing runs by itself, so this is done before each request.
-    pub(crate) fn expire(&mut self) {
-        let now = self.source.now();
-        while self.expiries.front().is_some_and(|expiry| expiry.at <= now) {
-            let Some(expiry) = self.expiries.pop_front() else {
-                return;
-            };
-            if self
-                .store
-                .at(&expiry.place)
-                .is_some_and(|event| event.version() == expiry.version)
-            {
-                self.remove(&expiry.place);
-            }
+    /// Notes what the garbage collector has to look at because an object was written.
+    fn note_dependents(&mut self, place: &Place, before: Option<&Object>, stored: &Object) {
+        if !self.controllers.garbage_collection {
+            return;
         }
-        self.settle();
+        let delay = self.controllers.delay;
+        let owners = stored.owners();
+        if !owners.is_empty() && before.is_none_or(|before| before.owners() != owners) {
+            self.agenda
+                .after(delay, Task::CheckOwners(place.clone(), None));
+        }
+        if let Some(before) = before {
+            self.recheck_owners(before);
+        }
+        self.note_finalizers(place, stored);
     }
 
     /// Removes an object and notes what follows.
@@ -169,67 +181,84 @@ impl State {
         if place.storage == services::STORAGE {
             services::follow(self, Some(&removed.value()), None);
         }
-        if self.garbage_collection {
-            self.tasks.push_back(Task::OwnerGone(removed.clone()));
-            self.recheck_owners(&*removed);
+        if self.controllers.garbage_collection {
+            let delay = self.controllers.delay;
+            self.agenda.after(delay, Task::OwnerGone(removed.clone()));
+            self.recheck_owners(&removed);
         }
-        let namespace = removed.namespace();
-        if self
-            .namespace(namespace)
-            .is_some_and(|namespace| namespace.is_deleting())
-        {
-            self.tasks
-                .push_back(Task::NamespaceContent(namespace.to_owned()));
-        }
-        if place.storage == definitions::STORAGE {
+        self.note_missing_account(place, &removed);
+        if place.storage == crds::STORAGE {
             self.withdraw(&removed.value());
         } else if self
             .store
-            .get(definitions::STORAGE, &place.storage)
+            .get(crds::STORAGE, &place.storage)
             .is_some_and(|found| found.is_deleting())
         {
-            self.tasks
-                .push_back(Task::DefinitionContent(place.storage.to_string()));
+            self.agenda
+                .at_once(Task::DefinitionContent(place.storage.to_string()));
         }
         Some(removed)
     }
 
-    /// Deletes an object, or marks it as going away while finalizers hold it.
-    pub(crate) fn delete(
-        &mut self,
-        place: &Place,
-        propagation: Option<Propagation>,
-    ) -> Option<Deletion> {
+    /// Deletes an object, or marks it as going away while something holds it.
+    pub(crate) fn delete(&mut self, place: &Place, manner: Manner) -> Option<Deletion> {
         let existing = self.store.at(place)?.clone();
-        if place.storage == NAMESPACES {
-            return Some(self.delete_namespace(place, &existing));
-        }
-        if place.storage == definitions::STORAGE {
-            return Some(self.delete_definition(place, &existing));
-        }
-        let wanted = finalizers_for(&existing, propagation, place.storage != EVENTS);
-        if wanted.is_empty() {
+        let Some(marked) = self.marked(place, &existing, manner) else {
             return self.remove(place).map(Deletion::Gone);
-        }
-        let unchanged = wanted == existing.finalizers();
-        if existing.is_deleting() && unchanged {
+        };
+        if marked == existing.value() {
             return Some(Deletion::Held(existing));
         }
-        let mut object = existing.value();
-        set_finalizers(&mut object, wanted);
-        self.mark(&mut object, true);
-        Some(Deletion::Held(self.put(place, object)))
+        let ends = graceful::ends(place, &marked);
+        let stored = self.put(place, marked);
+        if place.storage == crds::STORAGE {
+            self.agenda
+                .at_once(Task::DefinitionContent(place.key.to_string()));
+        }
+        if ends {
+            return self.remove(place).map(|_| {
+                let version = self.store.version();
+                Deletion::Gone(Arc::new(stored.at_version(version)))
+            });
+        }
+        Some(Deletion::Held(stored))
     }
 
     /// What a delete would do, without doing it.
-    pub(crate) fn would_hold(
-        existing: &Object,
-        place: &Place,
-        propagation: Option<Propagation>,
-    ) -> bool {
-        place.storage == NAMESPACES
-            || place.storage == definitions::STORAGE
-            || !finalizers_for(existing, propagation, place.storage != EVENTS).is_empty()
+    pub(crate) fn would_delete(&self, place: &Place, manner: Manner) -> Option<Deletion> {
+        let existing = self.store.at(place)?;
+        Some(match self.marked(place, existing, manner) {
+            None => Deletion::Gone(existing.clone()),
+            Some(marked) if graceful::ends(place, &marked) => {
+                Deletion::Gone(Arc::new(Object::new(&marked)))
+            }
+            Some(marked) => Deletion::Held(Arc::new(Object::new(&marked))),
+        })
+    }
+
+    /// The object as a delete stores it before it goes; `None` where it goes at once.
+    fn marked(&self, place: &Place, existing: &Object, manner: Manner) -> Option<Value> {
+        let mut object = existing.value();
+        if place.storage == NAMESPACES {
+            self.mark_namespace(&mut object);
+            return Some(object);
+        }
+        if place.storage == crds::STORAGE {
+            self.mark_definition(&mut object);
+            return Some(object);
+        }
+        let wanted = finalizers_for(existing, manner.propagation, place.storage != EVENTS);
+        let held = !wanted.is_empty();
+        set_finalizers(&mut object, wanted);
+        if graceful::applies(place) {
+            self.mark_gracefully(&mut object, manner.grace);
+            return Some(object);
+        }
+        if !held {
+            return None;
+        }
+        self.mark(&mut object, true);
+        Some(object)
     }
 
     /// Sets what tells that an object is going away.
@@ -242,13 +271,7 @@ impl State {
         metadata.insert("deletionTimestamp".into(), now.into());
         if raises_generation {
             metadata.insert("deletionGracePeriodSeconds".into(), json!(0));
-            if let Some(generation) = metadata
-                .get("generation")
-                .and_then(Value::as_i64)
-                .filter(|number| *number > 0)
-            {
-                metadata.insert("generation".into(), json!(generation + 1));
-            }
+            raise_generation(metadata);
         }
     }
 
@@ -260,6 +283,11 @@ impl State {
             return Arc::new(Object::new(&object));
         }
         self.put(place, object)
+    }
+
+    /// Stores what a controller of the cluster changed, on the main resource or a subresource.
+    fn put_as_controller(&mut self, place: &Place, object: Value, _subresource: Option<&str>) {
+        self.put(place, object);
     }
 
     fn remove_finalizer(&mut self, place: &Place, finalizer: &str) {
@@ -277,24 +305,59 @@ impl State {
         self.store_update(place, object);
     }
 
-    /// Does everything that follows from the writes so far.
+    /// Does what has to be done before a request is answered.
     pub(crate) fn settle(&mut self) {
-        while let Some(task) = self.tasks.pop_front() {
-            match task {
-                Task::OwnerGone(owner) => {
-                    for place in self.store.dependents(owner.uid()) {
-                        self.tasks
-                            .push_back(Task::CheckOwners(place, Some(owner.clone())));
-                    }
+        while let Some(task) = self.agenda.take_urgent() {
+            self.run(task);
+        }
+    }
+
+    /// Does what is due, at most `limit` tasks. Whether that was all.
+    pub(crate) fn run_due(&mut self, now: Instant, limit: usize) -> bool {
+        for _ in 0..limit {
+            let Some(task) = self.agenda.take(now) else {
+                return true;
+            };
+            self.run(task);
+        }
+        false
+    }
+
+    /// When there is something to do next.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        self.agenda.next()
+    }
+
+    fn run(&mut self, task: Task) {
+        match task {
+            Task::OwnerGone(owner) => {
+                for place in self.store.dependents(owner.uid()) {
+                    self.agenda
+                        .at_once(Task::CheckOwners(place, Some(owner.clone())));
                 }
-                Task::CheckOwners(place, gone) => self.check_owners(&place, gone.as_deref()),
-                Task::Foreground(place) => self.foreground(&place),
-                Task::Orphan(place) => self.orphan(&place),
-                Task::NamespaceContent(name) => self.namespace_content(&name),
-                Task::AcceptNames(name) => self.accept_names(&name),
-                Task::DefinitionContent(name) => self.definition_content(&name),
+            }
+            Task::CheckOwners(place, gone) => self.check_owners(&place, gone.as_deref()),
+            Task::Foreground(place) => self.foreground(&place),
+            Task::Orphan(place) => self.orphan(&place),
+            Task::NamespaceContent(name) => self.namespace_content(&name),
+            Task::DefaultAccount(namespace) => self.default_account(&namespace),
+            Task::AcceptNames(name) => self.accept_names(&name),
+            Task::DefinitionContent(name) => self.definition_content(&name),
+            Task::Expire(place, version) => {
+                let unchanged = |event: &Arc<Object>| event.version() == version;
+                if self.store.at(&place).is_some_and(unchanged) {
+                    self.remove(&place);
+                }
             }
         }
+    }
+}
+
+/// A delete counts as a change where changes are counted.
+fn raise_generation(metadata: &mut serde_json::Map<String, Value>) {
+    let generation = metadata.get("generation").and_then(Value::as_i64);
+    if let Some(generation) = generation.filter(|number| *number > 0) {
+        metadata.insert("generation".into(), json!(generation + 1));
     }
 }
 

@@ -29,20 +29,23 @@ impl State {
                 .at(&place)
                 .is_some_and(|found| found.finalizers().contains(&FOREGROUND))
             {
-                self.tasks.push_back(Task::Foreground(place));
+                self.agenda
+                    .after(self.controllers.delay, Task::Foreground(place));
             }
         }
     }
 
-    pub(super) fn queue_finalizers(&mut self, place: &Place, object: &Object) {
+    pub(super) fn note_finalizers(&mut self, place: &Place, object: &Object) {
         if !object.is_deleting() {
             return;
         }
         if object.finalizers().contains(&FOREGROUND) {
-            self.tasks.push_back(Task::Foreground(place.clone()));
+            self.agenda
+                .after(self.controllers.delay, Task::Foreground(place.clone()));
         }
         if object.finalizers().contains(&ORPHAN) {
-            self.tasks.push_back(Task::Orphan(place.clone()));
+            self.agenda
+                .after(self.controllers.delay, Task::Orphan(place.clone()));
         }
     }
 
@@ -110,7 +113,7 @@ impl State {
                 let mut keep = keep.into_iter();
                 list.retain(|_| keep.next().unwrap_or(true));
             }
-            self.put(place, new);
+            self.put_as_controller(place, new, None);
             return;
         }
         let has_dependents = !self.store.dependents(object.uid()).is_empty();
@@ -120,7 +123,11 @@ impl State {
         } else {
             None
         };
-        self.delete(place, propagation);
+        let manner = super::Manner {
+            propagation,
+            grace: None,
+        };
+        self.delete(place, manner);
     }
 
     /// Where a dependent of the object waits for its own dependents, the object might be one of those it waits for:
@@ -143,7 +150,7 @@ impl State {
             }
         }
         if new != object.value() {
-            self.put(place, new);
+            self.put_as_controller(place, new, None);
         }
     }
 
@@ -168,7 +175,7 @@ impl State {
             {
                 blocked = true;
                 if !object.is_deleting() {
-                    self.tasks.push_back(Task::CheckOwners(dependent, None));
+                    self.agenda.at_once(Task::CheckOwners(dependent, None));
                 }
             }
         }
@@ -202,7 +209,7 @@ impl State {
             if emptied {
                 metadata.remove("ownerReferences");
             }
-            self.put(&dependent, new);
+            self.put_as_controller(&dependent, new, None);
         }
         self.remove_finalizer(place, ORPHAN);
     }

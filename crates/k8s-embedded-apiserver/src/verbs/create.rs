@@ -34,8 +34,7 @@ pub(super) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> 
         validation,
     )?;
     let warnings = decoded.warnings(validation);
-    insert(state, call, decoded, validation, dry_run)
-        .map_err(|failure| failure.warned(&warnings))
+    insert(state, call, decoded, validation, dry_run).map_err(|failure| failure.warned(&warnings))
 }
 
 /// Stores a new object; also what a PUT does that may create.

@@ -3,11 +3,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::Value;
 
-use super::{Answer, Call, Item, list};
+use super::{Answer, Call, list};
 use crate::body;
 use crate::codec::typed;
 use crate::kinds::Deleted;
-use crate::lifecycle::{Deletion, NAMESPACES, Propagation, State};
+use crate::lifecycle::{Deletion, Manner, NAMESPACES, Propagation, State};
 use crate::metadata::{self, Meta as _};
 use crate::object::Object;
 use crate::status::{self, Failure};
@@ -16,7 +16,7 @@ use k8s_api_schema::FieldError;
 /// What a delete asks for, in its body or its query.
 #[derive(Debug, Default)]
 struct DeleteOptions {
-    propagation: Option<Propagation>,
+    manner: Manner,
     uid: Option<String>,
     version: Option<String>,
     dry_run: bool,
@@ -25,11 +25,12 @@ struct DeleteOptions {
 impl DeleteOptions {
     fn read(call: &Call) -> Result<Self, Failure> {
         if call.body.is_empty() {
-            call.query.number("gracePeriodSeconds")?;
+            let grace = call.query.number("gracePeriodSeconds")?;
             let orphan = call.query.flag("orphanDependents");
             return Self::checked(
                 call.query.get("propagationPolicy"),
                 orphan,
+                grace,
                 call.query.dry_run("DeleteOptions")?,
             );
         }
@@ -51,6 +52,7 @@ impl DeleteOptions {
         let policy =
             Some(metadata::text(&options, "/propagationPolicy")).filter(|text| !text.is_empty());
         let orphan = options.get("orphanDependents").and_then(Value::as_bool);
+        let grace = options.get("gracePeriodSeconds").and_then(Value::as_i64);
         let given = |pointer: &str| {
             options
                 .pointer(pointer)
@@ -60,11 +62,16 @@ impl DeleteOptions {
         Ok(Self {
             uid: given("/preconditions/uid"),
             version: given("/preconditions/resourceVersion"),
-            ..Self::checked(policy, orphan, dry_run)?
+            ..Self::checked(policy, orphan, grace, dry_run)?
         })
     }
 
-    fn checked(policy: Option<&str>, orphan: Option<bool>, dry_run: bool) -> Result<Self, Failure> {
+    fn checked(
+        policy: Option<&str>,
+        orphan: Option<bool>,
+        grace: Option<i64>,
+        dry_run: bool,
+    ) -> Result<Self, Failure> {
         const FIELD: &str = "propagationPolicy";
         let invalid = |error| Failure::invalid("meta.k8s.io", "DeleteOptions", "", &[error]);
         if let (Some(policy), Some(_)) = (policy, orphan) {
@@ -82,7 +89,7 @@ impl DeleteOptions {
             }
         };
         Ok(Self {
-            propagation,
+            manner: Manner { propagation, grace },
             dry_run,
             ..Self::default()
         })
@@ -150,36 +157,20 @@ pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> 
     let existing = call.existing(state)?;
     options.check(call, &existing)?;
     let deletion = if options.dry_run {
-        if State::would_hold(&existing, &place, options.propagation) {
-            Deletion::Held(existing)
-        } else {
-            Deletion::Gone(existing)
-        }
+        state.would_delete(&place, options.manner)
     } else {
-        state
-            .delete(&place, options.propagation)
-            .ok_or_else(|| call.not_found())?
-    };
-    Ok(answer(state, call, &deletion))
+        state.delete(&place, options.manner)
+    }
+    .ok_or_else(|| call.not_found())?;
+    Ok(answer(call, &deletion))
 }
 
-fn answer(state: &State, call: &Call, deletion: &Deletion) -> Answer {
+fn answer(call: &Call, deletion: &Deletion) -> Answer {
     let kind = call.kind();
     match deletion {
         Deletion::Held(object) => call.object(200, object, Vec::new()),
         Deletion::Gone(object) if kind.deleted == Deleted::Object => {
-            let mut object = call.view(&object.value());
-            if kind.storage == "pods" && !metadata::is_deleting(&object) {
-                let now = state.source.stamp();
-                let metadata = metadata::metadata_mut(&mut object);
-                metadata.insert("deletionTimestamp".into(), now.into());
-                metadata.insert("deletionGracePeriodSeconds".into(), 0.into());
-            }
-            Answer::Object {
-                code: 200,
-                object: Item::Made(object),
-                warnings: Vec::new(),
-            }
+            call.object(200, object, Vec::new())
         }
         Deletion::Gone(object) => {
             let status = status::deleted(&kind.group, &kind.plural, object.name(), object.uid());
@@ -209,7 +200,7 @@ pub(super) fn collection(state: &mut State, call: &Call) -> Result<Answer, Failu
                 storage: call.kind().storage.clone(),
                 key,
             };
-            state.delete(&place, options.propagation);
+            state.delete(&place, options.manner);
         }
     }
     Ok(Answer::List(list))

@@ -31,7 +31,11 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let patch_kind = patch::kind_of_patch(call)?;
     let dry_run = call.query.dry_run("PatchOptions")?;
     let (object, paths) = found(state, call)?;
-    let scale = crate::patch::apply(patch_kind, &scale_of(&call.current(&object), &paths)?, &call.body)?;
+    let scale = crate::patch::apply(
+        patch_kind,
+        &scale_of(&call.current(&object), &paths)?,
+        &call.body,
+    )?;
     write(state, call, &object, &paths, scale, dry_run)
 }
 

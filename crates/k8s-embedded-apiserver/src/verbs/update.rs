@@ -12,11 +12,11 @@ use crate::defaults;
 use crate::definitions;
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
-use crate::services;
 use crate::metadata::{self, copy_key, entry_mut, metadata_mut, object_mut};
 use crate::object::Object;
 use crate::plugins;
 use crate::query::FieldValidation;
+use crate::services;
 use crate::status::Failure;
 
 pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
@@ -55,7 +55,14 @@ fn replace_with(
         return Err(call.not_found().warned(&warnings));
     };
     check_uid(call, object, Some(&existing))?;
-    let finished = finish(state, call, &existing, decoded.object, dry_run, &mut warnings);
+    let finished = finish(
+        state,
+        call,
+        &existing,
+        decoded.object,
+        dry_run,
+        &mut warnings,
+    );
     let object = finished.map_err(|failure| failure.warned(&warnings))?;
     Ok(call.object(200, &object, warnings))
 }

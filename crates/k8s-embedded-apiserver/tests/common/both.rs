@@ -42,22 +42,27 @@ impl Answer {
 
 /// The servers that are there. The real one is named by an environment variable.
 pub(crate) async fn servers() -> Vec<Server> {
-    let embedded = kube::Client::new(EmbeddedApiServer::new(), "default");
-    let mut all = vec![Server {
+    std::iter::once(embedded()).chain(real().await).collect()
+}
+
+/// The embedded server.
+pub(crate) fn embedded() -> Server {
+    Server {
         name: "embedded",
-        client: embedded,
-    }];
-    if let Some(path) = std::env::var_os(KUBECONFIG) {
-        let kubeconfig = Kubeconfig::read_from(path).expect("a kubeconfig");
-        let options = KubeConfigOptions::default();
-        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
-        let client = kube::Client::try_from(config.expect("a configuration")).expect("a client");
-        all.push(Server {
-            name: "real",
-            client,
-        });
+        client: kube::Client::new(EmbeddedApiServer::new(), "default"),
     }
-    all
+}
+
+/// The real server, where there is one. Not to be used under paused time.
+pub(crate) async fn real() -> Option<Server> {
+    let kubeconfig = Kubeconfig::read_from(std::env::var_os(KUBECONFIG)?).expect("a kubeconfig");
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    let client = kube::Client::try_from(config.expect("a configuration")).expect("a client");
+    Some(Server {
+        name: "real",
+        client,
+    })
 }
 
 impl Server {
@@ -120,5 +125,17 @@ impl Server {
         assert_eq!(made.code, 201, "{}: {}", self.name, made.body);
         let name = made.body["metadata"]["name"].as_str();
         name.unwrap_or_default().into()
+    }
+
+    /// Waits until the answer to a GET is as wanted, at most a minute.
+    pub(crate) async fn until(&self, path: &str, wanted: impl Fn(&Answer) -> bool) -> Answer {
+        for _ in 0..600 {
+            let answer = self.get(path).await;
+            if wanted(&answer) {
+                return answer;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        panic!("{}: {path} does not become as wanted", self.name);
     }
 }

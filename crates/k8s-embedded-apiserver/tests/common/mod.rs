@@ -5,6 +5,8 @@
 
 pub(crate) mod both;
 
+use std::time::Duration;
+
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use k8s_embedded_apiserver::{ApiBody, EmbeddedApiServer};
@@ -29,8 +31,13 @@ pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresour
 pub(crate) struct Api(pub(crate) EmbeddedApiServer);
 
 impl Api {
+    /// A server whose controllers act before a request is answered.
     pub(crate) fn new() -> Self {
-        Self(EmbeddedApiServer::builder().seed(1).build())
+        let prompt = EmbeddedApiServer::builder()
+            .seed(1)
+            .controller_delay(Duration::ZERO)
+            .namespace_deletion_delay(Duration::ZERO);
+        Self(prompt.build())
     }
 
     pub(crate) async fn raw(
