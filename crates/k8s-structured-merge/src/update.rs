@@ -1,0 +1,384 @@
+//! What a write that is no apply does to the entries of managers.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::managed::{Entry, Managed, ManagerId, Operation, is_reset, take_managed_fields};
+use crate::set::Set;
+use crate::typed::{Comparison, TypeRef};
+
+/// How many entries of operation `Update` an object keeps, as on the server.
+const MAX_UPDATE_MANAGERS: usize = 10;
+
+/// The manager of the entries that are too old to be kept apart.
+const ANCIENT: &str = "ancient-changes";
+
+/// The versions of a kind.
+pub trait Versions {
+    /// The type of the kind in a version; `None` if the version is not served.
+    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>>;
+
+    /// An object of the kind in another version; `None` if that is not served.
+    fn convert(&self, object: &Value, api_version: &str) -> Option<Value>;
+
+    /// The object with nothing in it but its version and kind, which the first entries are made by comparison with.
+    fn empty(&self, api_version: &str) -> Value;
+
+    /// The fields of a version that writes by way of this resource or subresource cannot own, since the server resets
+    /// them.
+    fn reset_fields(&self, api_version: &str) -> Option<&Set>;
+}
+
+/// Who writes, in which version, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer<'a> {
+    /// Name of the manager.
+    pub manager: &'a str,
+    /// The version of the request.
+    pub api_version: &'a str,
+    /// The subresource that is written; empty for the object itself.
+    pub subresource: &'a str,
+    /// Now, as RFC 3339 in whole seconds.
+    pub now: &'a str,
+}
+
+impl Writer<'_> {
+    pub(crate) fn id(&self, operation: Operation) -> ManagerId {
+        ManagerId::new(self.manager, operation, self.api_version, self.subresource)
+    }
+}
+
+/// Paths that no entry has.
+pub(crate) fn strip_set() -> &'static Set {
+    static SET: std::sync::OnceLock<Set> = std::sync::OnceLock::new();
+    SET.get_or_init(|| {
+        Set::of_names(&[
+            &["apiVersion"],
+            &["kind"],
+            &["metadata"],
+            &["metadata", "name"],
+            &["metadata", "namespace"],
+            &["metadata", "creationTimestamp"],
+            &["metadata", "selfLink"],
+            &["metadata", "uid"],
+            &["metadata", "clusterName"],
+            &["metadata", "generation"],
+            &["metadata", "managedFields"],
+            &["metadata", "resourceVersion"],
+        ])
+    })
+}
+
+/// Writes into `new` who owns its fields after it was written over `live`. Both are in the writer's version; for a create,
+/// `live` is [`empty_object`](crate::empty_object).
+pub fn update(versions: &dyn Versions, live: &Value, new: &mut Value, writer: &Writer<'_>) {
+    let live_fields = live.pointer("/metadata/managedFields");
+    let sent = take_managed_fields(new);
+    let old = || {
+        live_fields
+            .and_then(|list| Managed::decode(list).ok())
+            .unwrap_or_default()
+    };
+    let managed = if !writer.subresource.is_empty() {
+        old()
+    } else if is_reset(sent.as_ref()) {
+        Managed::default()
+    } else {
+        match sent.as_ref().map(Managed::decode) {
+            Some(Ok(managed)) if !managed.entries.is_empty() => managed,
+            _ => old(),
+        }
+    };
+    let exists = live
+        .pointer("/metadata/uid")
+        .and_then(Value::as_str)
+        .is_some_and(|uid| !uid.is_empty());
+    if managed.entries.is_empty() && exists {
+        // Ownership is tracked from the beginning or not before the first apply.
+        return;
+    }
+    match track(versions, live, new, managed, writer) {
+        Some(managed) => managed.write_to(new),
+        None => restore(live_fields, new),
+    }
+}
+
+fn restore(fields: Option<&Value>, object: &mut Value) {
+    if let (Some(fields), Some(metadata)) = (fields, crate::managed::metadata_mut(object)) {
+        metadata.insert("managedFields".into(), fields.clone());
+    }
+}
+
+/// The entries after `new`, which has no `managedFields`, was written over `live`; `None` if the writer's version has no
+/// type.
+pub(crate) fn track(
+    versions: &dyn Versions,
+    live: &Value,
+    new: &Value,
+    managed: Managed,
+    writer: &Writer<'_>,
+) -> Option<Managed> {
+    let mut managed = reconcile(versions, live, managed, writer.api_version);
+    let compared = Compared::new(versions, live, new, writer.api_version)?;
+    let changes = compared.own.clone();
+    give_up(compared, &mut managed, None);
+
+    let mut own = changes.modified.union(&changes.added);
+    if let Some(reset) = versions.reset_fields(writer.api_version) {
+        own = own.recursive_difference(reset);
+    }
+    own = own.difference(strip_set());
+    if !own.is_empty() {
+        let id = writer.id(Operation::Update);
+        if let Some(before) = managed.entries.get(&id) {
+            own = own.union(&before.fields);
+        }
+        let entry = Entry {
+            api_version: writer.api_version.into(),
+            time: Some(writer.now.into()),
+            fields: own,
+        };
+        managed.entries.insert(id, entry);
+    }
+    cap(&mut managed);
+    Some(managed)
+}
+
+/// What a write changed, seen in every version that has an entry.
+pub(crate) struct Compared<'a> {
+    versions: &'a dyn Versions,
+    live: &'a Value,
+    new: &'a Value,
+    /// In the writer's version, with the fields that the server resets.
+    pub(crate) own: Comparison,
+    by_version: BTreeMap<String, Option<Comparison>>,
+}
+
+impl<'a> Compared<'a> {
+    pub(crate) fn new(
+        versions: &'a dyn Versions,
+        live: &'a Value,
+        new: &'a Value,
+        api_version: &str,
+    ) -> Option<Self> {
+        let own = versions.type_of(api_version)?.compare_objects(live, new);
+        let filtered = filter(versions, api_version, own.clone());
+        Some(Self {
+            versions,
+            live,
+            new,
+            own,
+            by_version: BTreeMap::from([(api_version.to_owned(), Some(filtered))]),
+        })
+    }
+
+    /// The changes in a version; `None` if it is not served.
+    fn of(&mut self, api_version: &str) -> Option<&Comparison> {
+        if !self.by_version.contains_key(api_version) {
+            let compared = self.compare(api_version);
+            self.by_version.insert(api_version.into(), compared);
+        }
+        self.by_version.get(api_version)?.as_ref()
+    }
+
+    fn compare(&self, api_version: &str) -> Option<Comparison> {
+        let type_ = self.versions.type_of(api_version)?;
+        let live = self.versions.convert(self.live, api_version)?;
+        let new = self.versions.convert(self.new, api_version)?;
+        let compared = type_.compare_objects(&live, &new);
+        Some(filter(self.versions, api_version, compared))
+    }
+}
+
+fn filter(versions: &dyn Versions, api_version: &str, comparison: Comparison) -> Comparison {
+    match versions.reset_fields(api_version) {
+        Some(fields) => comparison.without(fields),
+        None => comparison,
+    }
+}
+
+/// The fields of other managers that a write changed, by manager.
+pub(crate) fn conflicts(
+    compared: &mut Compared<'_>,
+    managed: &mut Managed,
+    except: Option<&ManagerId>,
+) -> BTreeMap<ManagerId, Set> {
+    let mut found = BTreeMap::new();
+    managed.entries.retain(|id, entry| {
+        if Some(id) == except {
+            return true;
+        }
+        let Some(comparison) = compared.of(&entry.api_version) else {
+            return false;
+        };
+        if comparison.modified.is_empty() && comparison.added.is_empty() {
+            return true;
+        }
+        let changed = comparison.modified.union(&comparison.added);
+        let conflict = entry.fields.intersection(&changed);
+        if !conflict.is_empty() {
+            found.insert(id.clone(), conflict);
+        }
+        true
+    });
+    found
+}
+
+/// Takes from all managers but one what a write changed or removed.
+pub(crate) fn give_up(
+    mut compared: Compared<'_>,
+    managed: &mut Managed,
+    except: Option<&ManagerId>,
+) {
+    let conflicts = conflicts(&mut compared, managed, except);
+    managed.entries.retain(|id, entry| {
+        if Some(id) != except {
+            if let Some(conflict) = conflicts.get(id) {
+                entry.fields = entry.fields.difference(conflict);
+            }
+            if let Some(comparison) = compared.of(&entry.api_version)
+                && !comparison.removed.is_empty()
+            {
+                entry.fields = entry.fields.difference(&comparison.removed);
+            }
+        }
+        !entry.fields.is_empty()
+    });
+}
+
+/// The entries as the types are now. Those of versions that are not served any more are dropped.
+pub(crate) fn reconcile(
+    versions: &dyn Versions,
+    live: &Value,
+    managed: Managed,
+    own_version: &str,
+) -> Managed {
+    let mut convertible = BTreeMap::new();
+    let entries = managed.entries.into_iter().filter_map(|(id, mut entry)| {
+        let type_ = versions.type_of(&entry.api_version)?;
+        let served = *convertible
+            .entry(entry.api_version.clone())
+            .or_insert_with(|| {
+                entry.api_version == own_version
+                    || versions.convert(live, &entry.api_version).is_some()
+            });
+        if !served {
+            return None;
+        }
+        if let Some(reconciled) = type_.reconcile(&entry.fields) {
+            entry.fields = reconciled;
+        }
+        Some((id, entry))
+    });
+    Managed {
+        entries: entries.collect(),
+    }
+}
+
+/// Merges the oldest entries of operation `Update`, version by version, until there are few enough.
+fn cap(managed: &mut Managed) {
+    let mut updaters: Vec<_> = managed
+        .entries
+        .iter()
+        .filter(|(id, _)| id.operation == Operation::Update)
+        .map(|(id, entry)| (entry.time.clone(), id.clone()))
+        .collect();
+    let mut count = updaters.len();
+    if count <= MAX_UPDATE_MANAGERS {
+        return;
+    }
+    updaters.sort();
+    let mut first_of: BTreeMap<String, ManagerId> = BTreeMap::new();
+    for (time, id) in updaters {
+        if count <= MAX_UPDATE_MANAGERS {
+            return;
+        }
+        let version = id.api_version.clone();
+        let Some(first) = first_of.get(&version) else {
+            first_of.insert(version, id);
+            continue;
+        };
+        let bucket = ManagerId::new(ANCIENT, Operation::Update, &version, "");
+        if !managed.entries.contains_key(&bucket)
+            && let Some(entry) = managed.entries.remove(first)
+        {
+            managed.entries.insert(bucket.clone(), entry);
+        }
+        if id == bucket {
+            continue;
+        }
+        let Some(merged) = managed.entries.remove(&id) else {
+            continue;
+        };
+        if let Some(entry) = managed.entries.get_mut(&bucket) {
+            entry.fields = entry.fields.union(&merged.fields);
+            entry.time = time;
+        }
+        count -= 1;
+    }
+}
+
+/// Gives the entries of `new` the times of those of `old`, if nothing else differs between the two objects.
+///
+/// The server does this before it stores an object, so that a write that changes nothing is none.
+pub fn keep_times(old: &Value, new: &mut Value) {
+    const FIELDS: &str = "/metadata/managedFields";
+    let (Some(Value::Array(before)), Some(Value::Array(after))) =
+        (old.pointer(FIELDS), new.pointer(FIELDS))
+    else {
+        return;
+    };
+    if before.len() != after.len() || before == after {
+        return;
+    }
+    let same_but_time = |(a, b): (&Value, &Value)| {
+        let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else {
+            return a == b;
+        };
+        let without_time = |map: &serde_json::Map<String, Value>| {
+            map.len() - usize::from(map.contains_key("time"))
+        };
+        without_time(a) == without_time(b)
+            && a.iter()
+                .all(|(key, value)| key == "time" || b.get(key) == Some(value))
+    };
+    if !before.iter().zip(after).all(same_but_time) {
+        return;
+    }
+    let kept = Value::Array(before.clone());
+    let sent = take_managed_fields(new);
+    let mut same = true;
+    if let (Some(a), Some(b)) = (old.as_object(), new.as_object()) {
+        same = a.len() == b.len()
+            && a.iter().all(|(key, value)| match b.get(key) {
+                Some(other) if key == "metadata" => same_but_fields(value, other),
+                other => other == Some(value),
+            });
+    }
+    let fields = if same { Some(kept) } else { sent };
+    restore(fields.as_ref(), new);
+}
+
+fn same_but_fields(old: &Value, new: &Value) -> bool {
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
+        return old == new;
+    };
+    old.len() == new.len() + 1
+        && old
+            .iter()
+            .all(|(key, value)| key == "managedFields" || new.get(key) == Some(value))
+}
+
+impl TypeRef<'_> {
+    /// Compares two objects; of `managedFields` nothing is said.
+    fn compare_objects(self, live: &Value, new: &Value) -> Comparison {
+        static FIELDS: std::sync::OnceLock<Set> = std::sync::OnceLock::new();
+        let fields = FIELDS.get_or_init(|| Set::of_names(&[&["metadata", "managedFields"]]));
+        let mut comparison = self.compare(live, new);
+        if !comparison.removed.is_empty() {
+            comparison.removed = comparison.removed.recursive_difference(fields);
+        }
+        comparison
+    }
+}
