@@ -86,21 +86,16 @@ impl<'s> TypeRef<'s> {
             let Some(element) = self.element(list, item) else {
                 continue;
             };
-            match index.get(&element) {
-                Some(&at) => {
-                    let items: &mut Items<'v> = &mut found[at];
-                    items.values.push(item);
-                    items.places.push(place);
-                }
-                None => {
-                    index.insert(element.clone(), found.len());
-                    found.push(Items {
-                        element,
-                        values: vec![item],
-                        places: vec![place],
-                    });
-                }
-            }
+            let at = *index.entry(element.clone()).or_insert_with(|| {
+                found.push(Items {
+                    element,
+                    values: Vec::new(),
+                    places: Vec::new(),
+                });
+                found.len() - 1
+            });
+            found[at].values.push(item);
+            found[at].places.push(place);
         }
         found
     }

@@ -1,30 +1,25 @@
 //! A small kind with every sort of field.
 #![allow(dead_code, reason = "not every test file uses all")]
+#![allow(clippy::expect_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
 
-use k8s_api_schema::{
-    Empty, Field, List, ListKind, Map, Patch, Scalar, Schema, Struct, Type, TypeId,
-};
+use k8s_api_schema::{Empty, Field, List, ListKind, Map, Scalar, Schema, Struct, Type, TypeId};
 use k8s_structured_merge::{Applied, ApplyError, Set, TypeRef, Versions, Writer, apply, update};
 use serde_json::{Value, json};
 
-pub struct Kind {
+pub(crate) struct Kind {
     schema: Schema,
     id: TypeId,
-    pub reset: Set,
+    pub(crate) reset: Set,
     /// Versions beside `v1`, which are the same but for their names.
-    pub others: Vec<String>,
+    pub(crate) others: Vec<String>,
 }
 
 fn field(type_: TypeId) -> Field {
     Field {
-        type_,
-        required: false,
-        default: None,
         empty: Empty::Omitted,
-        patch: Patch::default(),
-        number: 0,
+        ..Field::new(type_)
     }
 }
 
@@ -40,11 +35,11 @@ fn struct_(fields: &[(&str, TypeId)]) -> Type {
 }
 
 impl Kind {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with_ports(ListKind::Map(vec!["port".into(), "protocol".into()]))
     }
 
-    pub fn with_ports(ports: ListKind) -> Self {
+    pub(crate) fn with_ports(ports: ListKind) -> Self {
         let mut s = Schema::new();
         let text = s.push(Type::Scalar(Scalar::String));
         let number = s.push(Type::Scalar(Scalar::Int32));
@@ -113,7 +108,7 @@ impl Kind {
         }
     }
 
-    pub fn apply(
+    pub(crate) fn apply(
         &self,
         live: &Value,
         manager: &str,
@@ -124,7 +119,7 @@ impl Kind {
     }
 
     /// Applies to what is there, as the server would store it.
-    pub fn applied(&self, live: &Value, manager: &str, config: &Value) -> Value {
+    pub(crate) fn applied(&self, live: &Value, manager: &str, config: &Value) -> Value {
         let mut object = self
             .apply(live, manager, config, false)
             .expect("applied")
@@ -133,7 +128,7 @@ impl Kind {
         object
     }
 
-    pub fn updated(&self, live: &Value, manager: &str, new: &Value) -> Value {
+    pub(crate) fn updated(&self, live: &Value, manager: &str, new: &Value) -> Value {
         let mut new = full(new);
         new["metadata"]["uid"] = "u".into();
         update(self, live, &mut new, &writer(manager));
@@ -141,11 +136,11 @@ impl Kind {
     }
 }
 
-pub fn empty() -> Value {
+pub(crate) fn empty() -> Value {
     json!({"apiVersion": "v1", "kind": "Thing"})
 }
 
-pub fn full(config: &Value) -> Value {
+pub(crate) fn full(config: &Value) -> Value {
     let mut object = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "a"}});
     for (key, value) in config.as_object().expect("an object") {
         if key == "metadata" {
@@ -159,7 +154,7 @@ pub fn full(config: &Value) -> Value {
     object
 }
 
-pub fn writer(manager: &str) -> Writer<'_> {
+pub(crate) fn writer(manager: &str) -> Writer<'_> {
     let (manager, subresource) = manager.split_once('/').unwrap_or((manager, ""));
     Writer {
         manager,
@@ -170,7 +165,7 @@ pub fn writer(manager: &str) -> Writer<'_> {
 }
 
 /// `fieldsV1` of a manager, `manager/subresource` if it wrote one.
-pub fn fields(object: &Value, manager: &str) -> Value {
+pub(crate) fn fields(object: &Value, manager: &str) -> Value {
     let (manager, subresource) = manager.split_once('/').unwrap_or((manager, ""));
     let entries = object["metadata"]["managedFields"]
         .as_array()
