@@ -274,9 +274,8 @@ pub(crate) fn to_stored(mut object: Value, kind: &Kind) -> Result<Decoded, Strin
         unknown.extend(dropped);
     }
     let metadata = crate::metadata::metadata_mut(&mut object);
-    // Neither is kept: the one is gone for good, the other is not tracked yet.
+    // It is gone for good.
     metadata.remove("selfLink");
-    metadata.remove("managedFields");
     (kind.default)(&mut object);
     Ok(Decoded { object, unknown })
 }

@@ -96,6 +96,7 @@ pub mod http;
 mod json_error;
 mod kinds;
 mod lifecycle;
+mod managed;
 mod metadata;
 mod object;
 mod patch;
@@ -117,6 +118,7 @@ mod times;
 mod validation;
 mod verbs;
 mod watch;
+mod yaml;
 
 pub use api_body::ApiBody;
 pub use builder::Builder;

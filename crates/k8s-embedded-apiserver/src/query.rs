@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::num::{IntErrorKind, ParseIntError};
 
+use crate::managed::{MAX_MANAGER, is_printable};
 use crate::status::Failure;
 use k8s_api_schema::FieldError;
 
@@ -78,22 +79,85 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
+/// What a create, an update or a patch asks for beside its body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteOptions {
+    pub(crate) dry_run: bool,
+    pub(crate) validation: FieldValidation,
+    /// Only of an apply: what others own is taken over.
+    pub(crate) force: bool,
+}
+
 impl Query {
-    /// `fieldValidation`, or the default.
-    pub(crate) fn field_validation(&self, options: &str) -> Result<FieldValidation, Failure> {
-        match self.get("fieldValidation") {
-            None | Some("Warn") => Ok(FieldValidation::Warn),
-            Some("Ignore") => Ok(FieldValidation::Ignore),
-            Some("Strict") => Ok(FieldValidation::Strict),
-            Some(other) => {
-                let error = FieldError::not_supported(
-                    "fieldValidation",
-                    other,
-                    &["", "Ignore", "Strict", "Warn"],
-                );
-                Err(Failure::invalid("meta.k8s.io", options, "", &[error]))
-            }
+    /// The options of a write that is no apply.
+    ///
+    /// # Errors
+    ///
+    /// 422 with one cause for each option that is wrong.
+    pub(crate) fn write_options(&self, options: &str) -> Result<WriteOptions, Failure> {
+        let mut errors = Vec::new();
+        if options == "PatchOptions" && self.flag("force").is_some() {
+            let why = "may not be specified for non-apply patch";
+            errors.push(FieldError::forbidden("force", why));
         }
+        self.checked(options, errors)
+    }
+
+    /// The options of an apply.
+    ///
+    /// # Errors
+    ///
+    /// 422 with one cause for each option that is wrong.
+    pub(crate) fn apply_options(&self) -> Result<WriteOptions, Failure> {
+        let mut errors = Vec::new();
+        if self.get("fieldManager").is_none() {
+            errors.push(FieldError::required(
+                "fieldManager",
+                "is required for apply patch",
+            ));
+        }
+        self.checked("PatchOptions", errors)
+    }
+
+    fn checked(&self, options: &str, mut errors: Vec<FieldError>) -> Result<WriteOptions, Failure> {
+        if let Some(manager) = self.get("fieldManager") {
+            manager_errors(manager, &mut errors);
+        }
+        let dry_run = self.get("dryRun");
+        if let Some(other) = dry_run.filter(|value| *value != "All") {
+            errors.push(FieldError::not_supported("dryRun", vec![other], &["All"]));
+        }
+        let validation = match self.get("fieldValidation") {
+            None | Some("Warn") => FieldValidation::Warn,
+            Some("Ignore") => FieldValidation::Ignore,
+            Some("Strict") => FieldValidation::Strict,
+            Some(other) => {
+                let known = ["", "Ignore", "Strict", "Warn"];
+                errors.push(FieldError::not_supported("fieldValidation", other, &known));
+                FieldValidation::Warn
+            }
+        };
+        if !errors.is_empty() {
+            return Err(Failure::invalid("meta.k8s.io", options, "", &errors));
+        }
+        Ok(WriteOptions {
+            dry_run: dry_run.is_some(),
+            validation,
+            force: self.is_set("force"),
+        })
+    }
+}
+
+/// A manager's name is short and can be printed.
+fn manager_errors(manager: &str, errors: &mut Vec<FieldError>) {
+    const FIELD: &str = "fieldManager";
+    if manager.len() > MAX_MANAGER {
+        errors.push(FieldError::too_long(FIELD, MAX_MANAGER));
+    }
+    for (position, c) in manager.char_indices().filter(|(_, c)| !is_printable(*c)) {
+        let code = u32::from(c);
+        let why = format!("invalid character U+{code:04X} (at position {position})");
+        errors.push(FieldError::invalid(FIELD, manager, why));
     }
 }
 

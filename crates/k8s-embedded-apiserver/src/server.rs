@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut as _, Bytes, BytesMut};
 use futures::future::BoxFuture;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, RETRY_AFTER, USER_AGENT, WARNING};
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Limited};
@@ -137,6 +137,7 @@ impl EmbeddedApiServer {
                     target,
                     query: Query::parse(parts.uri.query()),
                     content_type: header(CONTENT_TYPE),
+                    user_agent: header(USER_AGENT),
                     body,
                 });
                 match call {

@@ -314,6 +314,24 @@ impl Failure {
         )
     }
 
+    /// 415 of the router.
+    pub(crate) fn unknown_media_type() -> Self {
+        Self::new(
+            415,
+            "UnsupportedMediaType",
+            "415: Unsupported Media Type",
+        )
+        .with(Details::default())
+    }
+
+    /// 409 for a configuration that would change what others own.
+    pub(crate) fn apply_conflict(message: String, causes: Vec<Cause>) -> Self {
+        Self::new(409, "Conflict", message).with(Details {
+            causes,
+            ..Details::default()
+        })
+    }
+
     /// 413: the body is larger than `limit` bytes.
     pub(crate) fn request_too_large(limit: usize) -> Self {
         Self::new(

@@ -14,6 +14,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .created_by_put()
         .needs_version()
         .defaults(defaults::coordination::lease)
+        .on_create(defaults::coordination::drop_disabled)
+        .on_update(|object, _| defaults::coordination::drop_disabled(object))
         .validated(validation::coordination::lease),
     ]
 }

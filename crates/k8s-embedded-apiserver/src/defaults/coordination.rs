@@ -5,8 +5,12 @@ use serde_json::Value;
 use crate::metadata::{entry_mut, object_mut};
 
 pub(crate) fn lease(object: &mut Value) {
+    entry_mut(object_mut(object), "spec");
+}
+
+/// Drops what belongs to a feature that is off in a real server unless asked for.
+pub(crate) fn drop_disabled(object: &mut Value) {
     let spec = entry_mut(object_mut(object), "spec");
-    // Belong to a feature that is off in a real server unless asked for.
     spec.remove("strategy");
     spec.remove("preferredHolder");
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, validate};
-use crate::body::{self, Decoded};
+use super::{Answer, Call, Ownership, validate};
+use crate::body;
 use crate::custom;
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
 use crate::metadata::{self, Meta as _, metadata_mut, object_mut};
 use crate::object::Object;
 use crate::plugins;
-use crate::query::FieldValidation;
+use crate::query::WriteOptions;
 use crate::services;
 use crate::source::SUFFIX_LENGTH;
 use crate::status::Failure;
@@ -24,8 +24,11 @@ const MAX_GENERATED: usize = 63;
 const ATTEMPTS: usize = 8;
 
 pub(super) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let dry_run = call.query.dry_run("CreateOptions")?;
-    let validation = call.query.field_validation("CreateOptions")?;
+    let WriteOptions {
+        dry_run,
+        validation,
+        ..
+    } = call.query.write_options("CreateOptions")?;
     let decoded = body::decode(
         &call.body,
         call.content_type.as_deref(),
@@ -34,25 +37,39 @@ pub(super) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> 
         validation,
     )?;
     let warnings = decoded.warnings(validation);
-    insert(state, call, decoded, validation, dry_run).map_err(|failure| failure.warned(&warnings))
+    let object = decoded.object;
+    insert(
+        state,
+        call,
+        object,
+        warnings.clone(),
+        dry_run,
+        Ownership::Track,
+    )
+    .map_err(|failure| failure.warned(&warnings))
 }
 
 /// Stores a new object; also what a PUT does that may create.
 pub(super) fn insert(
     state: &mut State,
     call: &Call,
-    decoded: Decoded,
-    validation: FieldValidation,
+    mut object: Value,
+    mut warnings: Vec<String>,
     dry_run: bool,
+    ownership: Ownership,
 ) -> Result<Answer, Failure> {
     let kind = call.kind();
-    let mut warnings = decoded.warnings(validation);
-    let mut object = decoded.object;
     set_namespace(call, &mut object)?;
     if !matches!(metadata::version(&object), "" | "0") {
         return Err(Failure::unclassified(
             "resourceVersion should not be set on objects to be created",
         ));
+    }
+    if ownership == Ownership::Track {
+        let metadata = metadata_mut(&mut object);
+        metadata.remove("deletionTimestamp");
+        metadata.remove("deletionGracePeriodSeconds");
+        call.track(state, None, &mut object);
     }
     admit(state, call, &object)?;
     plugins::mutate(state, kind, &mut object, None)?;

@@ -1,5 +1,6 @@
 //! What a request does, verb by verb. Every function works on the whole state under its lock and never waits.
 
+mod apply;
 mod create;
 mod delete;
 mod list;
@@ -21,6 +22,7 @@ use crate::body;
 use crate::custom;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
+use crate::managed;
 use crate::object::Object;
 use crate::query::Query;
 use crate::routes::Target;
@@ -38,6 +40,7 @@ pub(crate) struct Call {
     pub(crate) target: Target,
     pub(crate) query: Query,
     pub(crate) content_type: Option<String>,
+    pub(crate) user_agent: Option<String>,
     pub(crate) body: Bytes,
 }
 
@@ -179,6 +182,24 @@ impl Call {
         Failure::not_found(&self.kind().group, &self.kind().plural, self.name())
     }
 
+    /// Who owns the fields that the request sets.
+    fn manager(&self) -> String {
+        match self.query.get("fieldManager") {
+            Some(manager) => manager.into(),
+            None => managed::from_user_agent(self.user_agent.as_deref().unwrap_or_default()),
+        }
+    }
+
+    /// Writes into `new` who owns its fields after it was written over `live`, both in the stored form.
+    fn track(&self, state: &State, live: Option<&Value>, new: &mut Value) {
+        let write = managed::Write {
+            kind: self.kind(),
+            subresource: self.target.subresource.as_deref().unwrap_or_default(),
+            manager: &self.manager(),
+        };
+        managed::track(&state.registry, &state.source, write, live, new);
+    }
+
     fn view(&self, stored: &Value) -> Value {
         body::to_view(stored, self.kind())
     }
@@ -209,6 +230,13 @@ impl Call {
             warnings,
         }
     }
+}
+
+/// Whether the entries of `managedFields` are to be made for a write, or are made already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ownership {
+    Track,
+    Known,
 }
 
 /// Does what the request asks for, and all that follows from it.

@@ -2,19 +2,26 @@
 
 use serde_json::Value;
 
-use super::{Answer, Call, create, update};
+use super::{Answer, Call, Ownership, apply, create, update};
 use crate::body;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
 use crate::metadata;
 use crate::patch::{self, PatchKind};
+use crate::query::WriteOptions;
 use crate::status::Failure;
 use k8s_api_schema::FieldError;
 
 pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let patch_kind = kind_of_patch(call)?;
-    let dry_run = call.query.dry_run("PatchOptions")?;
-    let validation = call.query.field_validation("PatchOptions")?;
+    let patch_kind = match kind_of_patch(call)? {
+        Some(patch_kind) => patch_kind,
+        None => return apply::apply(state, call),
+    };
+    let WriteOptions {
+        dry_run,
+        validation,
+        ..
+    } = call.query.write_options("PatchOptions")?;
     let existing = call.existing(state)?.value();
     let patched = patch::apply(patch_kind, &call.view(&existing), &call.body)?;
     check_type(call.kind(), &patched)?;
@@ -28,34 +35,40 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let name = metadata::name(&object);
     update::check_name(call, name)?;
     create::set_namespace(call, &mut object)?;
-    let finished = update::finish(state, call, &existing, object, dry_run, &mut warnings);
+    let finished = update::finish(
+        state,
+        call,
+        &existing,
+        object,
+        dry_run,
+        &mut warnings,
+        Ownership::Track,
+    );
     let object = finished.map_err(|failure| failure.warned(&warnings))?;
     Ok(call.object(200, &object, warnings))
 }
 
-/// Which patch the body is; strategic merge needs to know the kind, so that custom resources have none.
-pub(super) fn kind_of_patch(call: &Call) -> Result<PatchKind, Failure> {
-    const JSON: &str = "application/json-patch+json";
-    const MERGE: &str = "application/merge-patch+json";
-    const STRATEGIC: &str = "application/strategic-merge-patch+json";
+/// Which patch the body is, `None` for a configuration to apply. Strategic merge needs to know the kind, so that custom
+/// resources have none.
+pub(super) fn kind_of_patch(call: &Call) -> Result<Option<PatchKind>, Failure> {
+    const APPLY: &str = "application/apply-patch+yaml";
     let content_type = call.content_type.as_deref().unwrap_or_default();
     let custom = call.kind().is_custom();
-    match PatchKind::from_content_type(content_type) {
-        Some(PatchKind::Strategic) if custom => {
-            Err(Failure::unsupported_media_type(&[JSON, MERGE]))
-        }
-        Some(kind) => Ok(kind),
-        None if content_type.starts_with("application/apply-patch") => {
-            let mut failure = Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC]);
-            failure.message = format!(
-                "server-side apply is not supported by this server - {}",
-                failure.message
-            );
-            Err(failure)
-        }
-        None if custom => Err(Failure::unsupported_media_type(&[JSON, MERGE])),
-        None => Err(Failure::unsupported_media_type(&[JSON, MERGE, STRATEGIC])),
+    if content_type.split(';').next() == Some(APPLY) {
+        return Ok(None);
     }
+    match PatchKind::from_content_type(content_type) {
+        Some(PatchKind::Strategic) if custom => {}
+        Some(kind) => return Ok(Some(kind)),
+        // Where the kind is built in, the router refuses the request, which knows nothing of patches.
+        None if !custom => return Err(Failure::unknown_media_type()),
+        None => {}
+    }
+    Err(Failure::unsupported_media_type(&[
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        APPLY,
+    ]))
 }
 
 /// A patch may not make an object of another kind.

@@ -3,12 +3,14 @@
 use k8s_openapi::api::autoscaling::v1 as autoscaling;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, patch, refuse, update};
+use super::{Answer, Call, Ownership, apply, patch, refuse, update};
 use crate::body;
 use crate::codec::typed;
 use crate::kinds::Scale;
 use crate::lifecycle::State;
+use crate::managed;
 use crate::metadata::{self, object_mut};
+use crate::query::WriteOptions;
 use crate::status::Failure;
 use k8s_api_schema::FieldError;
 
@@ -21,22 +23,49 @@ pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
 }
 
 pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let dry_run = call.query.dry_run("UpdateOptions")?;
+    let WriteOptions { dry_run, .. } = call.query.write_options("UpdateOptions")?;
     let (object, paths) = found(state, call)?;
-    let scale = body::read(&call.body, call.content_type.as_deref(), "Scale")?;
+    let mut scale = body::read(&call.body, call.content_type.as_deref(), "Scale")?;
+    let live = live_scale(state, call, &object, &paths)?;
+    managed::track_scale(&state.source, &call.manager(), &live, &mut scale);
     write(state, call, &object, &paths, scale, dry_run)
 }
 
 pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let patch_kind = patch::kind_of_patch(call)?;
-    let dry_run = call.query.dry_run("PatchOptions")?;
+    let Some(patch_kind) = patch::kind_of_patch(call)? else {
+        return apply(state, call);
+    };
+    let WriteOptions { dry_run, .. } = call.query.write_options("PatchOptions")?;
     let (object, paths) = found(state, call)?;
-    let scale = crate::patch::apply(
-        patch_kind,
-        &scale_of(&call.current(&object), &paths)?,
-        &call.body,
-    )?;
+    let live = live_scale(state, call, &object, &paths)?;
+    let mut scale = crate::patch::apply(patch_kind, &live, &call.body)?;
+    managed::track_scale(&state.source, &call.manager(), &live, &mut scale);
     write(state, call, &object, &paths, scale, dry_run)
+}
+
+fn apply(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let options = call.query.apply_options()?;
+    let config = apply::read(call)?;
+    let (object, paths) = found(state, call)?;
+    apply::check(&config, "autoscaling/v1", "Scale")?;
+    let live = live_scale(state, call, &object, &paths)?;
+    let manager = call.manager();
+    let scale = managed::apply_scale(&state.source, &manager, &live, &config, options.force)
+        .map_err(|error| apply::failure(&error, &config))?;
+    apply::duplicates(call, options)?;
+    write(state, call, &object, &paths, scale, options.dry_run)
+}
+
+/// The scale of an object, with the owners of its replica count.
+fn live_scale(
+    state: &State,
+    call: &Call,
+    object: &Value,
+    paths: &Scale,
+) -> Result<Value, Failure> {
+    let mut scale = scale_of(&call.current(object), paths)?;
+    managed::into_scale(&state.registry, call.kind(), object, &mut scale);
+    Ok(scale)
 }
 
 fn found(state: &State, call: &Call) -> Result<(Value, Scale), Failure> {
@@ -142,7 +171,10 @@ fn write(
         metadata::metadata_mut(&mut new).insert("resourceVersion".into(), version.into());
     }
     set(&mut new, &paths.spec_replicas, replicas.into());
-    let stored = update::finish(state, call, object, new, dry_run, &mut Vec::new())?;
+    managed::out_of_scale(&state.registry, call.kind(), &mut new, &scale);
+    let mut warnings = Vec::new();
+    let known = Ownership::Known;
+    let stored = update::finish(state, call, object, new, dry_run, &mut warnings, known)?;
     Ok(Answer::Other {
         code: 200,
         object: scale_of(&call.current(&stored.value()), paths)?,

@@ -5,23 +5,28 @@ use std::sync::Arc;
 use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, create, validate};
+use super::{Answer, Call, Ownership, create, validate};
 use crate::body::{self, Decoded};
 use crate::custom;
 use crate::defaults;
 use crate::definitions;
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
+use crate::managed;
 use crate::metadata::{self, copy_key, entry_mut, metadata_mut, object_mut};
 use crate::object::Object;
+use crate::query::WriteOptions;
 use crate::plugins;
 use crate::query::FieldValidation;
 use crate::services;
 use crate::status::Failure;
 
 pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let dry_run = call.query.dry_run("UpdateOptions")?;
-    let validation = call.query.field_validation("UpdateOptions")?;
+    let WriteOptions {
+        dry_run,
+        validation,
+        ..
+    } = call.query.write_options("UpdateOptions")?;
     let kind = call.kind();
     let decoded = body::decode(
         &call.body,
@@ -50,7 +55,8 @@ fn replace_with(
         if kind.create_on_update && call.target.subresource.is_none() {
             check_uid(call, object, None)?;
             metadata_mut(object).remove("resourceVersion");
-            return create::insert(state, call, decoded, validation, dry_run);
+            let object = decoded.object;
+            return create::insert(state, call, object, warnings, dry_run, Ownership::Track);
         }
         return Err(call.not_found().warned(&warnings));
     };
@@ -62,6 +68,7 @@ fn replace_with(
         decoded.object,
         dry_run,
         &mut warnings,
+        Ownership::Track,
     );
     let object = finished.map_err(|failure| failure.warned(&warnings))?;
     Ok(call.object(200, &object, warnings))
@@ -146,10 +153,14 @@ pub(super) fn finish(
     mut new: Value,
     dry_run: bool,
     warnings: &mut Vec<String>,
+    ownership: Ownership,
 ) -> Result<Arc<Object>, Failure> {
     let kind = call.kind();
     let stored = existing;
     let existing = &*call.current(stored);
+    if ownership == Ownership::Track {
+        call.track(state, Some(existing), &mut new);
+    }
     check_version(call, existing, metadata::version(&new))?;
     keep_system_fields(&mut new, existing);
     let subresource = call.target.subresource.as_deref();
@@ -157,9 +168,13 @@ pub(super) fn finish(
         plugins::mutate(state, kind, &mut new, Some(existing))?;
     }
     if subresource == Some("status") {
-        new = with_status_of(kind, existing, &new);
+        let written = with_status_of(kind, existing, &new);
+        let sent = std::mem::replace(&mut new, written);
+        managed::set(&mut new, &sent);
     } else if subresource == Some("finalize") {
-        new = with_spec_finalizers_of(existing, &new);
+        let written = with_spec_finalizers_of(existing, &new);
+        let sent = std::mem::replace(&mut new, written);
+        managed::set(&mut new, &sent);
     } else if kind.status {
         copy_key(existing, object_mut(&mut new), "status");
         // What hangs on the spec of a namespace and on the status of a definition is the server's alone.
@@ -192,6 +207,7 @@ pub(super) fn finish(
     }
     warnings.extend((kind.warn)(&new, Some(existing)));
     metadata_mut(&mut new).insert("resourceVersion".into(), metadata::version(existing).into());
+    k8s_structured_merge::keep_times(existing, &mut new);
     if dry_run {
         return Ok(Arc::new(Object::new(&new)));
     }
