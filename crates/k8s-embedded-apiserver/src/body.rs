@@ -19,7 +19,7 @@ pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
 
 /// Reads JSON; what is wrong with it is told in the words of the real server.
-fn parse(bytes: &[u8]) -> Result<Value, String> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Value, String> {
     serde_json::from_slice(bytes)
         .map_err(|error| syntax_error(bytes).unwrap_or_else(|| error.to_string()))
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::admissionregistration::v1 as admission;
 
 use crate::codec::typed;
-use crate::defaults;
+use crate::{defaults, validation};
 use crate::kinds::{Generation, Kind};
 
 pub(super) fn kinds() -> Vec<Kind> {
@@ -52,7 +52,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .in_category("api-extensions")
         .needs_version()
         .generation(Generation::Member("/webhooks"))
-        .defaults(defaults::admissionregistration::mutating),
+        .defaults(defaults::admissionregistration::mutating)
+        .validated(validation::admissionregistration::mutating),
         Kind::row(
             (
                 "admissionregistration.k8s.io",
@@ -99,6 +100,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         .in_category("api-extensions")
         .needs_version()
         .generation(Generation::Member("/webhooks"))
-        .defaults(defaults::admissionregistration::validating),
+        .defaults(defaults::admissionregistration::validating)
+        .validated(validation::admissionregistration::validating),
     ]
 }

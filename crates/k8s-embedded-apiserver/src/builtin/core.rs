@@ -74,7 +74,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .list_kind("EndpointsList")
         .created_by_put()
         .deprecated("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
-        .defaults(defaults::core::endpoints),
+        .defaults(defaults::core::endpoints)
+        .validated(validation::nodes::endpoints),
         Kind::row(
             ("", "v1", "LimitRange"),
             "limitranges",
@@ -83,7 +84,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         )
         .short(&["limits"])
         .created_by_put()
-        .defaults(defaults::core::limit_range),
+        .defaults(defaults::core::limit_range)
+        .validated(validation::quota::limit_range),
         Kind::row(
             ("", "v1", "Namespace"),
             "namespaces",
@@ -101,7 +103,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .subresources(&[FINALIZE])
         .fields(FieldRules::Listed(NAMESPACE_FIELDS))
         .defaults(defaults::core::namespace)
-        .on_create(defaults::core::new_namespace),
+        .on_create(defaults::core::new_namespace)
+        .validated(validation::nodes::namespace),
         Kind::row(("", "v1", "Node"), "nodes", "node", typed::<core::Node>)
             .short(&["no"])
             .cluster()
@@ -109,7 +112,8 @@ pub(super) fn kinds() -> Vec<Kind> {
             .keeps_status()
             .subresources(&[NODE_PROXY])
             .fields(FieldRules::Listed(NODE_FIELDS))
-            .defaults(defaults::core::node),
+            .defaults(defaults::core::node)
+            .validated(validation::nodes::node),
         Kind::row(
             ("", "v1", "PersistentVolume"),
             "persistentvolumes",
@@ -120,7 +124,9 @@ pub(super) fn kinds() -> Vec<Kind> {
         .cluster()
         .with_status()
         .answers_with_object()
-        .defaults(defaults::persistence::persistent_volume),
+        .defaults(defaults::persistence::persistent_volume)
+        .validated(validation::persistence::persistent_volume)
+        .warned(validation::persistence::persistent_volume_warnings),
         Kind::row(
             ("", "v1", "PersistentVolumeClaim"),
             "persistentvolumeclaims",
@@ -130,7 +136,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .short(&["pvc"])
         .with_status()
         .answers_with_object()
-        .defaults(defaults::persistence::claim),
+        .defaults(defaults::persistence::claim)
+        .validated(validation::persistence::claim),
         Kind::row(
             ("", "v1", "ResourceQuota"),
             "resourcequotas",
@@ -140,7 +147,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .short(&["quota"])
         .with_status()
         .answers_with_object()
-        .defaults(defaults::core::resource_quota),
+        .defaults(defaults::core::resource_quota)
+        .validated(validation::quota::resource_quota),
         Kind::row(
             ("", "v1", "Secret"),
             "secrets",

@@ -3,8 +3,8 @@
 use k8s_openapi::api::discovery::v1 as discovery;
 
 use crate::codec::typed;
-use crate::defaults;
 use crate::kinds::{Generation, Kind};
+use crate::{defaults, validation};
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
@@ -15,6 +15,8 @@ pub(super) fn kinds() -> Vec<Kind> {
             typed::<discovery::EndpointSlice>,
         )
         .generation(Generation::ContentAndLabels)
-        .defaults(defaults::discovery::endpoint_slice),
+        .defaults(defaults::discovery::endpoint_slice)
+        .validated(validation::discovery::endpoint_slice)
+        .warned(validation::discovery::warnings),
     ]
 }

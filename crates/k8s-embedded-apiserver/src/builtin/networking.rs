@@ -3,8 +3,8 @@
 use k8s_openapi::api::networking::v1 as networking;
 
 use crate::codec::typed;
-use crate::defaults;
 use crate::kinds::{Generation, Kind};
+use crate::{defaults, validation};
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
@@ -17,7 +17,9 @@ pub(super) fn kinds() -> Vec<Kind> {
         .short(&["ing"])
         .with_status()
         .generation(Generation::Spec)
-        .defaults(defaults::networking::ingress),
+        .defaults(defaults::networking::ingress)
+        .validated(validation::networking::ingress)
+        .warned(validation::networking::ingress_warnings),
         Kind::row(
             ("networking.k8s.io", "v1", "IngressClass"),
             "ingressclasses",
@@ -26,7 +28,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         )
         .cluster()
         .generation(Generation::Spec)
-        .defaults(defaults::networking::ingress_class),
+        .defaults(defaults::networking::ingress_class)
+        .validated(validation::networking::ingress_class),
         Kind::row(
             ("networking.k8s.io", "v1", "IPAddress"),
             "ipaddresses",
@@ -43,7 +46,9 @@ pub(super) fn kinds() -> Vec<Kind> {
         )
         .short(&["netpol"])
         .generation(Generation::Spec)
-        .defaults(defaults::networking::network_policy),
+        .defaults(defaults::networking::network_policy)
+        .validated(validation::networking::network_policy)
+        .warned(validation::networking::network_policy_warnings),
         Kind::row(
             ("networking.k8s.io", "v1", "ServiceCIDR"),
             "servicecidrs",

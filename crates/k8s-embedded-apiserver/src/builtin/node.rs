@@ -4,6 +4,7 @@ use k8s_openapi::api::node::v1 as node;
 
 use crate::codec::typed;
 use crate::kinds::Kind;
+use crate::validation;
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
@@ -15,6 +16,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         )
         .cluster()
         .created_by_put()
-        .needs_version(),
+        .needs_version()
+        .validated(validation::nodes::runtime_class),
     ]
 }

@@ -3,8 +3,8 @@
 use k8s_openapi::api::rbac::v1 as rbac;
 
 use crate::codec::typed;
-use crate::defaults;
 use crate::kinds::{Kind, NameRule};
+use crate::{defaults, validation};
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
@@ -17,7 +17,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .cluster()
         .created_by_put()
         .names(NameRule::PathSegment)
-        .defaults(defaults::rbac::role),
+        .defaults(defaults::rbac::role)
+        .validated(validation::rbac::cluster_role),
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding"),
             "clusterrolebindings",
@@ -27,7 +28,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .cluster()
         .created_by_put()
         .names(NameRule::PathSegment)
-        .defaults(defaults::rbac::role_binding),
+        .defaults(defaults::rbac::role_binding)
+        .validated(validation::rbac::cluster_role_binding),
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "Role"),
             "roles",
@@ -36,7 +38,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         )
         .created_by_put()
         .names(NameRule::PathSegment)
-        .defaults(defaults::rbac::role),
+        .defaults(defaults::rbac::role)
+        .validated(validation::rbac::role),
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "RoleBinding"),
             "rolebindings",
@@ -45,6 +48,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         )
         .created_by_put()
         .names(NameRule::PathSegment)
-        .defaults(defaults::rbac::role_binding),
+        .defaults(defaults::rbac::role_binding)
+        .validated(validation::rbac::role_binding),
     ]
 }

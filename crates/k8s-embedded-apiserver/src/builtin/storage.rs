@@ -3,8 +3,8 @@
 use k8s_openapi::api::storage::v1 as storage;
 
 use crate::codec::typed;
-use crate::defaults;
 use crate::kinds::{Generation, Kind};
+use crate::{defaults, validation};
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
@@ -18,7 +18,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .needs_version()
         .answers_with_object()
         .generation(Generation::SpecFromZero)
-        .defaults(defaults::storage::csi_driver),
+        .defaults(defaults::storage::csi_driver)
+        .validated(validation::storage::csi_driver),
         Kind::row(
             ("storage.k8s.io", "v1", "CSINode"),
             "csinodes",
@@ -47,7 +48,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .short(&["sc"])
         .cluster()
         .answers_with_object()
-        .defaults(defaults::storage::storage_class),
+        .defaults(defaults::storage::storage_class)
+        .validated(validation::storage::storage_class),
         Kind::row(
             ("storage.k8s.io", "v1", "VolumeAttachment"),
             "volumeattachments",

@@ -60,6 +60,10 @@ fn required_by_type(object: &Value, errors: &mut Vec<FieldError>) {
         .get("type")
         .and_then(Value::as_str)
         .unwrap_or_default();
+    let empty = |key: &str| {
+        let value = object.get("data").and_then(|data| data.get(key));
+        value.and_then(Value::as_str).unwrap_or_default().is_empty()
+    };
     let any: &[&str] = match kind {
         "kubernetes.io/basic-auth" => &["username", "password"],
         _ => &[],
@@ -73,7 +77,10 @@ fn required_by_type(object: &Value, errors: &mut Vec<FieldError>) {
     let all: &[&str] = match kind {
         "kubernetes.io/dockercfg" => &[".dockercfg"],
         "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
-        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/ssh-auth" if empty("ssh-privatekey") => {
+            errors.push(FieldError::required("data[ssh-privatekey]", ""));
+            &[]
+        }
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
         _ => &[],
     };
@@ -82,6 +89,9 @@ fn required_by_type(object: &Value, errors: &mut Vec<FieldError>) {
             .filter(|key| !has(key))
             .map(|key| FieldError::required(format!("data[{key}]"), "")),
     );
+    for key in all.iter().filter(|key| key.starts_with(".docker")) {
+        docker_config(key, object, errors);
+    }
     let account = "kubernetes.io/service-account.name";
     if kind == "kubernetes.io/service-account-token"
         && object
@@ -94,6 +104,33 @@ fn required_by_type(object: &Value, errors: &mut Vec<FieldError>) {
             "",
         ));
     }
+}
+
+/// The credentials of registries are a JSON object.
+fn docker_config(key: &str, object: &Value, errors: &mut Vec<FieldError>) {
+    let data = object.get("data").and_then(|data| data.get(key));
+    let Some(encoded) = data.and_then(Value::as_str) else {
+        return;
+    };
+    let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, encoded);
+    let why = match crate::body::parse(&bytes.unwrap_or_default()) {
+        Ok(Value::Object(_) | Value::Null) => return,
+        Ok(other) => format!(
+            "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            match other {
+                Value::Array(_) => "array",
+                Value::String(_) => "string",
+                Value::Bool(_) => "bool",
+                _ => "number",
+            }
+        ),
+        Err(why) => why,
+    };
+    errors.push(FieldError::invalid(
+        format!("data[{key}]"),
+        "<secret contents redacted>",
+        why,
+    ));
 }
 
 fn members<'a>(field: &str, object: &'a Value) -> impl Iterator<Item = (&'a String, &'a Value)> {

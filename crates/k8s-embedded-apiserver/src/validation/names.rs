@@ -84,7 +84,33 @@ pub(super) fn label_1035(name: &str) -> Vec<String> {
     errors
 }
 
-fn path_segment(name: &str, prefix: bool) -> Vec<String> {
+/// A DNS subdomain behind `*.`.
+pub(super) fn wildcard_subdomain(name: &str) -> Vec<String> {
+    if name.strip_prefix("*.").is_some_and(is_subdomain) {
+        return Vec::new();
+    }
+    vec![no_match(
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+        &["*.example.com"],
+        &format!(r"\*\.{LABEL_1123}(\.{LABEL_1123})*"),
+    )]
+}
+
+/// A domain and a path.
+pub(super) fn domain_prefixed_path(text: &str) -> Vec<String> {
+    let (domain, path) = text.split_once('/').unwrap_or((text, ""));
+    if domain.is_empty() || path.is_empty() {
+        return vec!["must be a domain-prefixed path (such as \"acme.io/foo\")".into()];
+    }
+    let mut faults = subdomain(domain, "characters");
+    let valid = |c: char| c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:@".contains(c);
+    if !path.chars().all(valid) {
+        faults.push("Invalid path".into());
+    }
+    faults
+}
+
+pub(super) fn path_segment(name: &str, prefix: bool) -> Vec<String> {
     if !prefix && (name == "." || name == "..") {
         return vec![format!("may not be '{name}'")];
     }
