@@ -19,21 +19,28 @@
 //!
 //! What it does not do: it estimates no cost of CEL rules, and limits none.
 
+mod cel;
 mod correlate;
 mod default;
+mod definition;
 mod embedded;
+mod field_path;
 mod formats;
 mod lists;
 mod path;
 mod pattern;
 mod prune;
 mod structural;
+mod structure;
 mod types;
 mod values;
+
+pub use definition::{check_schema, check_selectable_fields, schema_warnings};
 
 use k8s_api_schema::{FieldError, Schema, TypeId};
 use serde_json::Value;
 
+use cel::{Ratchet, Rules};
 use correlate::Old;
 use path::Path;
 use structural::Structural;
@@ -70,15 +77,16 @@ pub enum Part {
 #[derive(Clone, Debug)]
 pub struct CustomSchema {
     schema: Structural,
+    rules: Option<Rules>,
 }
 
 impl CustomSchema {
     /// Reads an `openAPIV3Schema`. What is wrong with it is ignored here; the check of its definition tells it.
     #[must_use]
     pub fn new(schema: &Value) -> Self {
-        Self {
-            schema: Structural::read(schema),
-        }
+        let schema = Structural::read(schema);
+        let rules = Rules::new(&schema, true);
+        Self { schema, rules }
     }
 
     /// Drops the fields that the schema does not name, and gives back their paths in order. Type and metadata stay.
@@ -119,11 +127,7 @@ impl CustomSchema {
         let mut errors = values::check(&self.schema, object, &root, None);
         embedded::check(object, &self.schema, &root, metadata, &mut errors);
         lists::check(&self.schema, object, &root, &mut errors);
-        let _ = before;
-        Findings {
-            errors,
-            warnings: Vec::new(),
-        }
+        self.check_rules(object, None, Ratchet::default(), before, errors)
     }
 
     /// Checks what an object becomes: what was wrong before and stays as it is may do so.
@@ -160,11 +164,43 @@ impl CustomSchema {
         if old_lists.is_empty() {
             lists::check(&self.schema, object, &root, &mut errors);
         }
-        let _ = before;
-        Findings {
+        let ratchet = Ratchet::new(object, old);
+        self.check_rules(object, Some(old), ratchet, before, errors)
+    }
+
+    /// Adds what breaks a rule, unless the object is too wrong for that.
+    fn check_rules(
+        &self,
+        object: &Value,
+        old: Option<&Value>,
+        ratchet: Ratchet<'_>,
+        before: &[FieldError],
+        errors: Vec<FieldError>,
+    ) -> Findings {
+        let mut found = Findings {
             errors,
             warnings: Vec::new(),
+        };
+        let Some(rules) = &self.rules else {
+            return found;
+        };
+        if found
+            .errors
+            .iter()
+            .chain(before)
+            .any(FieldError::is_blocking)
+        {
+            found.errors.push(FieldError::invalid(
+                Path::root().text(),
+                Value::Null,
+                "some validation rules were not checked because the object was invalid; correct the existing errors \
+                 to complete validation",
+            ));
+            return found;
         }
+        let Findings { errors, warnings } = &mut found;
+        rules.check(object, old, &Path::root(), ratchet, errors, warnings);
+        found
     }
 
     /// The schema as types, added to `types`; `metadata` is the type of the metadata there.

@@ -181,6 +181,34 @@ impl Structural {
 }
 
 impl Checks {
+    /// Whether it demands nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.format.is_empty()
+            && !self.exclusive_maximum
+            && !self.exclusive_minimum
+            && !self.unique_items
+            && self.pattern.is_none()
+            && [self.maximum, self.minimum, self.multiple_of]
+                .iter()
+                .all(Option::is_none)
+            && [
+                self.max_length,
+                self.min_length,
+                self.max_items,
+                self.min_items,
+                self.max_properties,
+                self.min_properties,
+            ]
+            .iter()
+            .all(Option::is_none)
+            && self.required.is_empty()
+            && self.enum_.is_empty()
+            && self.all_of.is_empty()
+            && self.any_of.is_empty()
+            && self.one_of.is_empty()
+            && self.not.is_none()
+    }
+
     fn read(fields: &Fields<'_>) -> Self {
         Self {
             format: fields.text("format"),

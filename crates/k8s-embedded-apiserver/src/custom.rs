@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_api_schema::FieldError;
+use k8s_api_schema::{FieldError, Schema, Type, TypeId, builtin};
 use k8s_custom_schema::{CustomSchema, Findings, Metadata, Part};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
@@ -78,6 +78,46 @@ fn go_metadata_error(sent: &Value, why: &str) -> String {
         }
     }
     why.to_owned()
+}
+
+/// The types of a custom kind, with those of its metadata.
+pub(crate) fn types(schema: &CustomSchema) -> (Arc<Schema>, TypeId) {
+    const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let mut types = Schema::new();
+    let metadata = builtin()
+        .by_name(METADATA)
+        .map(|id| copy(builtin(), id, &mut types, &mut BTreeMap::new()));
+    let (types, root) = schema.types(types, metadata);
+    (Arc::new(types), root)
+}
+
+/// Copies a type and what it refers to.
+fn copy(
+    from: &Schema,
+    id: TypeId,
+    to: &mut Schema,
+    known: &mut BTreeMap<TypeId, TypeId>,
+) -> TypeId {
+    if let Some(known) = known.get(&id) {
+        return *known;
+    }
+    let new = to.push(Type::Any);
+    to.name(new, from.openapi_name(id), from.go_name(id));
+    known.insert(id, new);
+    let mut type_ = from.get(id).clone();
+    match &mut type_ {
+        Type::Struct(fields) => {
+            for field in fields.fields.values_mut() {
+                field.type_ = copy(from, field.type_, to, known);
+            }
+            fields.rest = fields.rest.map(|rest| copy(from, rest, to, known));
+        }
+        Type::Map(map) => map.values = copy(from, map.values, to, known),
+        Type::List(list) => list.items = copy(from, list.items, to, known),
+        Type::Scalar(_) | Type::Any => {}
+    }
+    to.replace(new, type_);
+    new
 }
 
 fn schema<'a>(kind: &'a Kind, version: &str) -> Option<&'a CustomSchema> {

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
 use crate::codec::typed;
-use crate::custom::Schemas;
+use crate::custom::{self, Schemas};
 use crate::kinds::{Custom, Deleted, Generation, Kind, NameRule, Scale, VERBS};
 use crate::metadata::{entry_mut, is_deleting, object_mut, text, texts};
 use crate::selector::FieldRules;
@@ -159,7 +159,59 @@ pub(crate) fn accept_names(
             }
         }
     }
+    set_approval(&mut new, now);
     new
+}
+
+/// What the approval of a definition in a group of the community is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Approval {
+    Missing,
+    Bypassed,
+    Approved,
+    Invalid,
+}
+
+/// The approval, in words too; none where the group needs none.
+pub(crate) fn approval(definition: &Value) -> Option<(Approval, String)> {
+    let group = text(definition, "/spec/group");
+    let is_protected = [".k8s.io", ".kubernetes.io"]
+        .iter()
+        .any(|suffix| group.ends_with(suffix))
+        || ["k8s.io", "kubernetes.io"].contains(&group);
+    if !is_protected {
+        return None;
+    }
+    let annotation = text(definition, "/metadata/annotations/api-approved.kubernetes.io");
+    let see = "see https://github.com/kubernetes/enhancements/pull/1111";
+    let must = "protected groups must have approval annotation \"api-approved.kubernetes.io\"";
+    let has_host = annotation
+        .split_once("://")
+        .is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty() && !rest.starts_with('/'));
+    Some(if annotation.is_empty() {
+        (Approval::Missing, format!("{must}, {see}"))
+    } else if annotation.starts_with("unapproved") {
+        (Approval::Bypassed, format!("not approved: {annotation:?}"))
+    } else if has_host {
+        (Approval::Approved, format!("approved in {annotation}"))
+    } else {
+        let why = "with either a URL or a reason starting with \"unapproved\"";
+        (Approval::Invalid, format!("{must} {why}, {see}"))
+    })
+}
+
+fn set_approval(definition: &mut Value, now: &str) {
+    let Some((approval, message)) = approval(definition) else {
+        return;
+    };
+    let (status, reason) = match approval {
+        Approval::Missing => ("False", "MissingAnnotation"),
+        Approval::Bypassed => ("False", "UnapprovedAnnotation"),
+        Approval::Approved => ("True", "ApprovedAnnotation"),
+        Approval::Invalid => ("False", "InvalidAnnotation"),
+    };
+    let type_ = "KubernetesAPIApprovalPolicyConformant";
+    set_condition(definition, type_, status, reason, &message, now);
 }
 
 fn accept_short_names(
@@ -253,7 +305,7 @@ fn kind_of(
     let status = version
         .pointer("/subresources/status")
         .is_some_and(|status| !status.is_null());
-    let custom = Custom {
+    let row = Custom {
         version: version.clone(),
         schemas: schemas.clone(),
         stale,
@@ -287,7 +339,9 @@ fn kind_of(
         names: NameRule::Subdomain,
         fields: FieldRules::Listed(&[]),
         normalize: custom_object,
-        types: None,
+        types: schemas
+            .get(text(version, "/name"))
+            .map(|schema| custom::types(schema)),
         is_view: false,
         to_storage: |object| object,
         from_storage: |object| object,
@@ -296,7 +350,7 @@ fn kind_of(
         on_update: |_, _| {},
         validate: |_, _| Vec::new(),
         warn: |_, _| Vec::new(),
-        custom: Some(Arc::new(custom)),
+        custom: Some(Arc::new(row)),
     }
 }
 

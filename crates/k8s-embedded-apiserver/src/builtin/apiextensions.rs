@@ -21,6 +21,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         .generation(Generation::Spec)
         .defaults(defaults::apiextensions::custom_resource_definition)
         .on_create(defaults::apiextensions::new_custom_resource_definition)
-        .validated(validation::apiextensions::custom_resource_definition),
+        .validated(validation::apiextensions::custom_resource_definition)
+        .warned(validation::apiextensions::definition_warnings),
     ]
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{crd_versions, names};
+use crate::definitions::{Approval, approval};
 use k8s_api_schema::FieldError;
 
 const IMMUTABLE: &str = "field is immutable";
@@ -15,7 +16,8 @@ pub(crate) fn custom_resource_definition(object: &Value, old: Option<&Value>) ->
     if old.is_none() {
         name(object, spec, &mut errors);
     }
-    group(object, spec, &mut errors);
+    group(spec, &mut errors);
+    approved(object, old, &mut errors);
     scope(spec, &mut errors);
     crd_versions::versions(spec, &mut errors);
     spec_names(spec, &mut errors);
@@ -25,6 +27,26 @@ pub(crate) fn custom_resource_definition(object: &Value, old: Option<&Value>) ->
         kept(old, spec, &mut errors);
     }
     errors
+}
+
+/// What is said about a valid definition: what is new in its schemas.
+pub(crate) fn definition_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
+    let of = |object: &Value| -> Vec<String> {
+        let mut found = Vec::new();
+        for version in list(object, "/spec/versions") {
+            let schema = version.pointer("/schema/openAPIV3Schema");
+            for warning in schema.map(k8s_custom_schema::schema_warnings).unwrap_or_default() {
+                if !found.contains(&warning) {
+                    found.push(warning);
+                }
+            }
+        }
+        found
+    };
+    let known = old.map(of).unwrap_or_default();
+    let mut warnings = of(object);
+    warnings.retain(|warning| !known.contains(warning));
+    warnings
 }
 
 pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
@@ -54,7 +76,7 @@ fn name(object: &Value, spec: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn group(object: &Value, spec: &Value, errors: &mut Vec<FieldError>) {
+fn group(spec: &Value, errors: &mut Vec<FieldError>) {
     let group = text(spec, "/group");
     let faults = names::subdomain(group, "characters");
     if group.is_empty() {
@@ -68,22 +90,25 @@ fn group(object: &Value, spec: &Value, errors: &mut Vec<FieldError>) {
             "should be a domain with at least one dot",
         ));
     }
-    let approval = "api-approved.kubernetes.io";
-    let is_protected = [".k8s.io", ".kubernetes.io"]
-        .iter()
-        .any(|suffix| group.ends_with(suffix))
-        || ["k8s.io", "kubernetes.io"].contains(&group);
-    let approved = object
-        .pointer("/metadata/annotations")
-        .and_then(|annotations| annotations.get(approval))
-        .is_some();
-    if is_protected && !approved {
-        errors.push(FieldError::required(
-            format!("metadata.annotations[{approval}]"),
-            format!(
-                "protected groups must have approval annotation \"{approval}\", see https://github.com/kubernetes/enhancements/pull/1111"
-            ),
-        ));
+}
+
+/// The approval of a group of the community; one that was wrong already may stay so.
+fn approved(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+    const ANNOTATION: &str = "api-approved.kubernetes.io";
+    let Some((state, why)) = approval(object) else {
+        return;
+    };
+    if old.and_then(approval).is_some_and(|(old, _)| old == state) {
+        return;
+    }
+    let path = format!("metadata.annotations[{ANNOTATION}]");
+    match state {
+        Approval::Missing => errors.push(FieldError::required(path, why)),
+        Approval::Invalid => {
+            let value = text(object, "/metadata/annotations/api-approved.kubernetes.io");
+            errors.push(FieldError::invalid(path, value, why));
+        }
+        Approval::Approved | Approval::Bypassed => {}
     }
 }
 

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::crd::{list, text};
-use super::{crd_schema, names};
+use super::names;
 use k8s_api_schema::FieldError;
+use k8s_custom_schema::{check_schema, check_selectable_fields};
 
 const COLUMN_TYPES: &[&str] = &["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: &[&str] = &[
@@ -60,13 +61,24 @@ pub(super) fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
                 ));
             }
             Some(schema) => {
-                crd_schema::structural(
-                    &format!("{}.openAPIV3Schema", place("schema", "validation")),
+                let status = version
+                    .pointer("/subresources/status")
+                    .is_some_and(|status| !status.is_null());
+                let path = format!("{}.openAPIV3Schema", place("schema", "validation"));
+                for error in check_schema(&path, schema, status) {
+                    // What all versions share is checked once.
+                    if !errors.contains(&error) {
+                        errors.push(error);
+                    }
+                }
+                errors.extend(check_selectable_fields(
+                    &place("selectableFields", "selectableFields"),
+                    list(version, "/selectableFields"),
                     schema,
-                    errors,
-                );
+                ));
             }
         }
+        deprecation(&path, version, errors);
         subresources(&place("subresources", "subresources"), version, errors);
         columns(
             &place("additionalPrinterColumns", "additionalPrinterColumns"),
@@ -141,9 +153,29 @@ fn subresources(path: &str, version: &Value, errors: &mut Vec<FieldError>) {
 }
 
 fn is_simple_path(path: &str) -> bool {
-    path.len() > 1
-        && path.starts_with('.')
-        && path.matches('[').count() == path.matches(']').count()
+    path.starts_with('.')
+}
+
+fn deprecation(path: &str, version: &Value, errors: &mut Vec<FieldError>) {
+    let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) else {
+        return;
+    };
+    let path = format!("{path}.deprecationWarning");
+    let mut fault = |why: String| errors.push(FieldError::invalid(path.as_str(), warning, why));
+    if version.get("deprecated") != Some(&Value::Bool(true)) {
+        return fault("can only be set for deprecated versions".into());
+    }
+    if warning.len() > 256 {
+        fault("must be <= 256 characters long".into());
+    }
+    if warning.is_empty() {
+        fault("must not be an empty string".into());
+    }
+    if let Some((index, _)) = warning.char_indices().find(|(_, c)| c.is_control()) {
+        fault(format!(
+            "must only contain printable UTF-8 characters; non-printable character found at index {index}"
+        ));
+    }
 }
 
 fn columns(path: &str, version: &Value, errors: &mut Vec<FieldError>) {
@@ -219,32 +251,71 @@ pub(super) fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
             }
         }
         "Webhook" => {
-            if !set(client) {
-                errors.push(FieldError::required(
-                    "spec.conversion.webhookClientConfig",
-                    "required when strategy is set to Webhook",
-                ));
-            }
-            let url = text(spec, "/conversion/webhook/clientConfig/url");
-            if !url.is_empty() && !url.starts_with("https://") {
-                let scheme = url.split(':').next().unwrap_or_default();
-                errors.push(FieldError::invalid(
-                    "spec.conversion.webhookClientConfig.url",
-                    scheme,
-                    "'https' is the only allowed URL scheme; desired format: https://host[/path]",
-                ));
-            }
-            if list(spec, review).is_empty() {
-                errors.push(FieldError::required(
-                    "spec.conversion.conversionReviewVersions",
-                    "",
-                ));
-            }
+            webhook(spec, set(client), errors);
+            review_versions(list(spec, review), errors);
         }
         other => errors.push(FieldError::not_supported(
             "spec.conversion.strategy",
             other,
             &["None", "Webhook"],
         )),
+    }
+}
+
+fn webhook(spec: &Value, is_set: bool, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "spec.conversion.webhookClientConfig";
+    let config = spec.pointer("/conversion/webhook/clientConfig");
+    let Some(config) = config.filter(|_| is_set) else {
+        let why = "required when strategy is set to Webhook";
+        errors.push(FieldError::required(PATH, why));
+        return;
+    };
+    let url = config.get("url").and_then(Value::as_str);
+    let has_service = config.get("service").is_some_and(Value::is_object);
+    if url.is_some() == has_service {
+        let why = "exactly one of url or service is required";
+        errors.push(FieldError::required(PATH, why));
+        return;
+    }
+    if let Some(url) = url.filter(|url| !url.starts_with("https://")) {
+        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+        errors.push(FieldError::invalid(
+            format!("{PATH}.url"),
+            scheme,
+            "'https' is the only allowed URL scheme; desired format: https://host[/path]",
+        ));
+    }
+    if has_service {
+        for field in ["name", "namespace"] {
+            if text(config, &format!("/service/{field}")).is_empty() {
+                let path = format!("{PATH}.service.{field}");
+                errors.push(FieldError::required(path, format!("service {field} is required")));
+            }
+        }
+    }
+}
+
+fn review_versions(versions: &[Value], errors: &mut Vec<FieldError>) {
+    const PATH: &str = "spec.conversion.conversionReviewVersions";
+    if versions.is_empty() {
+        errors.push(FieldError::required(PATH, ""));
+        return;
+    }
+    for (index, version) in versions.iter().enumerate() {
+        let path = format!("{PATH}[{index}]");
+        let name = version.as_str().unwrap_or_default();
+        if versions[..index].contains(version) {
+            errors.push(FieldError::invalid(path, name, "duplicate version"));
+            continue;
+        }
+        let faults = names::label_1035(name).into_iter();
+        errors.extend(faults.map(|fault| FieldError::invalid(path.as_str(), name, fault)));
+    }
+    if !versions.iter().any(|one| one == "v1" || one == "v1beta1") {
+        errors.push(FieldError::invalid(
+            PATH,
+            versions.to_vec(),
+            "must include at least one of v1, v1beta1",
+        ));
     }
 }

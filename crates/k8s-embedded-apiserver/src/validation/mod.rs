@@ -11,7 +11,6 @@ pub(crate) mod batch;
 pub(crate) mod coordination;
 pub(crate) mod core;
 mod crd;
-mod crd_schema;
 mod crd_versions;
 pub(crate) mod discovery;
 pub(crate) mod events;
@@ -38,7 +37,7 @@ use k8s_custom_schema::{Findings, Part};
 
 /// What the group `apiextensions.k8s.io` validates.
 pub(crate) mod apiextensions {
-    pub(crate) use super::crd::custom_resource_definition;
+    pub(crate) use super::crd::{custom_resource_definition, definition_warnings};
 }
 pub(crate) use metadata::embedded as embedded_metadata;
 pub(crate) use names::{label_key, label_value};

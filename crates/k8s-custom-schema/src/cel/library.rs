@@ -1,0 +1,154 @@
+//! Functions of Kubernetes' libraries: those of `kube-cel`.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use kube_cel::KubeCelExt as _;
+use kube_cel::cel::objects::{Key as OtherKey, Map as OtherMap};
+use kube_cel::cel::{Context, ExecutionError, Program, Value};
+
+use super::eval::Outcome;
+use super::value::{Key, Val};
+
+thread_local! {
+    static CONTEXT: Context<'static> = Context::default().with_all();
+    static PROGRAMS: RefCell<HashMap<String, Rc<Program>>> = RefCell::default();
+}
+
+/// Calls a function of a library.
+pub(super) fn call(name: &str, target: Option<&Val>, args: &[Val]) -> Outcome {
+    let offset = usize::from(target.is_some());
+    let params: Vec<String> = (0..args.len())
+        .map(|index| format!("a{}", index + offset))
+        .collect();
+    let receiver = if target.is_some() { "a0." } else { "" };
+    let source = format!("{receiver}{name}({})", params.join(","));
+    let program = PROGRAMS.with(|programs| {
+        if let Some(known) = programs.borrow().get(&source) {
+            return Ok(known.clone());
+        }
+        let program = Rc::new(Program::compile(&source).map_err(|error| error.to_string())?);
+        programs.borrow_mut().insert(source, program.clone());
+        Ok::<_, String>(program)
+    })?;
+    CONTEXT.with(|context| {
+        let mut scope = context.new_inner_scope();
+        for (index, value) in target.into_iter().chain(args).enumerate() {
+            let value = into_other(value).ok_or("no such overload")?;
+            scope.add_variable_from_value(format!("a{index}"), value);
+        }
+        match program.execute(&scope) {
+            Ok(value) => from_other(value, name),
+            Err(ExecutionError::FunctionError { message, .. }) => Err(message),
+            Err(ExecutionError::NoSuchKey(key)) => Err(format!("no such key: {key}")),
+            Err(_) => Err("no such overload".into()),
+        }
+    })
+}
+
+fn into_other(value: &Val) -> Option<Value> {
+    Some(match value {
+        Val::Null => Value::Null,
+        Val::Bool(flag) => Value::Bool(*flag),
+        Val::Int(number) => Value::Int(*number),
+        Val::Uint(number) => Value::UInt(*number),
+        Val::Double(number) => Value::Float(*number),
+        Val::Str(text) => Value::String(Arc::new(text.to_string())),
+        Val::Bytes(bytes) => Value::Bytes(Arc::new(bytes.to_vec())),
+        Val::Duration(_) | Val::Timestamp(_) => {
+            // The other crate's types of time can be made by its own functions alone.
+            let function = if matches!(value, Val::Duration(_)) {
+                "duration"
+            } else {
+                "timestamp"
+            };
+            let source = format!("{function}('{}')", super::functions::print(value));
+            let program = Program::compile(&source).ok()?;
+            CONTEXT.with(|context| program.execute(context)).ok()?
+        }
+        Val::List(list) => {
+            let items: Option<Vec<Value>> = list.items.iter().map(into_other).collect();
+            Value::List(Arc::new(items?))
+        }
+        Val::Map(map) => {
+            let mut entries: HashMap<OtherKey, Value> = HashMap::new();
+            for (key, value) in &map.entries {
+                let key = match key {
+                    Key::Bool(flag) => OtherKey::Bool(*flag),
+                    Key::Int(number) => OtherKey::Int(*number),
+                    Key::Uint(number) => OtherKey::Uint(*number),
+                    Key::Str(text) => OtherKey::String(Arc::new(text.to_string())),
+                };
+                entries.insert(key, into_other(value)?);
+            }
+            Value::Map(OtherMap {
+                map: Arc::new(entries),
+            })
+        }
+        Val::Opaque(value) => value.clone(),
+        Val::Type(_) | Val::Optional(_) | Val::Json(_) | Val::Broken(_) => return None,
+    })
+}
+
+fn from_other(value: Value, name: &str) -> Outcome {
+    Ok(match value {
+        // A format that there is not.
+        Value::Null if name == "format.named" => Val::Optional(None),
+        Value::Null => Val::Null,
+        Value::Bool(flag) => Val::Bool(flag),
+        Value::Int(number) => Val::Int(number),
+        Value::UInt(number) => Val::Uint(number),
+        Value::Float(number) => Val::Double(number),
+        Value::String(text) => Val::text(&text),
+        Value::Bytes(bytes) => Val::Bytes(bytes.as_slice().into()),
+        Value::List(list) => {
+            let items: Result<Vec<Val>, String> = list
+                .iter()
+                .map(|item| from_other(item.clone(), ""))
+                .collect();
+            Val::list(items?)
+        }
+        Value::Map(map) => {
+            let entries: Result<_, String> = map
+                .map
+                .iter()
+                .map(|(key, value)| {
+                    let key = match key {
+                        OtherKey::Bool(flag) => Key::Bool(*flag),
+                        OtherKey::Int(number) => Key::Int(*number),
+                        OtherKey::Uint(number) => Key::Uint(*number),
+                        OtherKey::String(text) => Key::Str(text.as_str().into()),
+                    };
+                    Ok((key, from_other(value.clone(), "")?))
+                })
+                .collect();
+            Val::map(entries?)
+        }
+        Value::Duration(span) => match span.num_nanoseconds() {
+            Some(nanos) => Val::Duration(jiff::SignedDuration::from_nanos(nanos)),
+            None => return Err("duration overflow".into()),
+        },
+        Value::Timestamp(time) => match time.to_rfc3339().parse() {
+            Ok(time) => Val::Timestamp(time),
+            Err(_) => return Err("timestamp overflow".into()),
+        },
+        Value::Opaque(_) => match unwrap_optional(&value) {
+            Some(Some(inner)) => Val::some(from_other(inner, "")?),
+            Some(None) => Val::Optional(None),
+            None if name == "format.named" => Val::some(Val::Opaque(value)),
+            None => Val::Opaque(value),
+        },
+        Value::Function(..) => return Err("no such overload".into()),
+    })
+}
+
+#[allow(clippy::option_option, reason = "no optional, and an empty one")]
+fn unwrap_optional(value: &Value) -> Option<Option<Value>> {
+    let Value::Opaque(opaque) = value else {
+        return None;
+    };
+    let optional: &kube_cel::cel::objects::OptionalValue = opaque.downcast_ref()?;
+    Some(optional.value().cloned())
+}
