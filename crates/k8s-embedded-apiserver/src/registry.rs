@@ -54,6 +54,19 @@ impl Registry {
             .cloned()
     }
 
+    /// The kind in the version that the objects of a collection are stored in.
+    pub(crate) fn stored_in(&self, storage: &str) -> Option<&Arc<Kind>> {
+        self.kinds().find(|kind| {
+            let stored = |version: &str| kind.version == version;
+            kind.storage == storage
+                && !kind.is_view
+                && kind
+                    .custom
+                    .as_ref()
+                    .is_none_or(|custom| stored(&custom.storage_version))
+        })
+    }
+
     /// Every kind: the built-in ones first.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.builtin.iter().chain(self.custom.values().flatten())

@@ -316,12 +316,8 @@ impl Failure {
 
     /// 415 of the router.
     pub(crate) fn unknown_media_type() -> Self {
-        Self::new(
-            415,
-            "UnsupportedMediaType",
-            "415: Unsupported Media Type",
-        )
-        .with(Details::default())
+        Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+            .with(Details::default())
     }
 
     /// 409 for a configuration that would change what others own.

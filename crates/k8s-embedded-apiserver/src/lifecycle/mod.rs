@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::background::Attendance;
 use crate::definitions as crds;
+use crate::managed;
 use crate::metadata::{self, Meta as _, finalizers, is_deleting, metadata_mut, set_finalizers};
 use crate::object::Object;
 use crate::registry::Registry;
@@ -285,9 +286,32 @@ impl State {
         self.put(place, object)
     }
 
-    /// Stores what a controller of the cluster changed, on the main resource or a subresource.
-    fn put_as_controller(&mut self, place: &Place, object: Value, _subresource: Option<&str>) {
+    /// Stores what a controller of the cluster changed on an object or, where it is not empty, on its subresource.
+    fn put_as_controller(&mut self, place: &Place, mut object: Value, subresource: &str) {
+        self.track_controller(place, &mut object, subresource);
         self.put(place, object);
+    }
+
+    /// Notes that a controller of the cluster owns what it changed.
+    fn track_controller(&self, place: &Place, object: &mut Value, subresource: &str) {
+        let (Some(kind), Some(live)) = (
+            self.registry.stored_in(&place.storage),
+            self.store.at(place),
+        ) else {
+            return;
+        };
+        let write = managed::Write {
+            kind,
+            subresource,
+            manager: managed::CONTROLLERS,
+        };
+        managed::track(
+            &self.registry,
+            &self.source,
+            write,
+            Some(&live.value()),
+            object,
+        );
     }
 
     fn remove_finalizer(&mut self, place: &Place, finalizer: &str) {
@@ -302,6 +326,7 @@ impl State {
             .collect();
         let mut object = existing.value();
         set_finalizers(&mut object, left);
+        self.track_controller(place, &mut object, "");
         self.store_update(place, object);
     }
 

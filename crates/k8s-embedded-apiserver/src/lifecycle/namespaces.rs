@@ -99,7 +99,7 @@ impl State {
         let before = namespace.clone();
         remains.tell(&mut namespace, &now);
         if namespace != before {
-            self.put_as_controller(&place, namespace, Some("status"));
+            self.put_as_controller(&place, namespace, "status");
         }
         if remains.estimate > 0 {
             let seconds = u64::try_from(remains.estimate / 2 + 1).unwrap_or(1);

@@ -113,7 +113,7 @@ impl State {
                 let mut keep = keep.into_iter();
                 list.retain(|_| keep.next().unwrap_or(true));
             }
-            self.put_as_controller(place, new, None);
+            self.put_as_controller(place, new, "");
             return;
         }
         let has_dependents = !self.store.dependents(object.uid()).is_empty();
@@ -150,7 +150,7 @@ impl State {
             }
         }
         if new != object.value() {
-            self.put_as_controller(place, new, None);
+            self.put_as_controller(place, new, "");
         }
     }
 
@@ -209,7 +209,7 @@ impl State {
             if emptied {
                 metadata.remove("ownerReferences");
             }
-            self.put_as_controller(&dependent, new, None);
+            self.put_as_controller(&dependent, new, "");
         }
         self.remove_finalizer(place, ORPHAN);
     }

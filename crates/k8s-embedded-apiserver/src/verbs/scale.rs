@@ -57,12 +57,7 @@ fn apply(state: &mut State, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// The scale of an object, with the owners of its replica count.
-fn live_scale(
-    state: &State,
-    call: &Call,
-    object: &Value,
-    paths: &Scale,
-) -> Result<Value, Failure> {
+fn live_scale(state: &State, call: &Call, object: &Value, paths: &Scale) -> Result<Value, Failure> {
     let mut scale = scale_of(&call.current(object), paths)?;
     managed::into_scale(&state.registry, call.kind(), object, &mut scale);
     Ok(scale)

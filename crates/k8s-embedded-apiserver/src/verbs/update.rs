@@ -15,9 +15,9 @@ use crate::lifecycle::State;
 use crate::managed;
 use crate::metadata::{self, copy_key, entry_mut, metadata_mut, object_mut};
 use crate::object::Object;
-use crate::query::WriteOptions;
 use crate::plugins;
 use crate::query::FieldValidation;
+use crate::query::WriteOptions;
 use crate::services;
 use crate::status::Failure;
 
