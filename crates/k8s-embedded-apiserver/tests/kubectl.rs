@@ -1,457 +1,340 @@
-//! The real kubectl against the server over HTTP: what people type first has to work.
+//! The real kubectl against the embedded server over HTTPS and against a real one: the table of `src/kubectl.md`, which
+//! the docs of the crate show.
 //!
-//! kubectl is looked for in the folder that `KUBEBUILDER_ASSETS` names; without it the tests say so and pass.
+//! What each command prints on a real server is recorded in `tests/kubectl/answers`. The embedded server is compared
+//! with the record, and so is the real server, where there is one. With `K8S_CONTROLLER_KUBECTL_RECORD` set, the record
+//! is written anew from the real server.
 
-#![cfg(feature = "http")]
-#![allow(
-    clippy::unwrap_used,
-    reason = "a helper of a test fails as the test does"
-)]
+#![cfg(all(unix, feature = "http"))]
+#![allow(clippy::unwrap_used, reason = "in a test that is a failure")]
 
-use std::io::{BufRead, BufReader};
+mod front;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
-use k8s_embedded_apiserver::EmbeddedApiServer;
-use k8s_embedded_apiserver::http::{self, KubeconfigFile};
-use tempfile::TempDir;
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use front::{Namespace, Target, mask};
 
-const OBJECTS: &str = r#"
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: websites.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: websites, singular: website, kind: Website, shortNames: [web]}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    additionalPrinterColumns:
-    - {name: Host, type: string, jsonPath: .spec.host}
-    - {name: Ready, type: string, jsonPath: '.status.conditions[?(@.type=="Ready")].status'}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, properties: {host: {type: string}, replicas: {type: integer}}}
-          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
-"#;
+const TABLE: &str = include_str!("../src/kubectl.md");
+const RECORD: &str = "K8S_CONTROLLER_KUBECTL_RECORD";
 
-const MORE: &str = r#"
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings, labels: {tier: web}}
-data: {color: green}
----
-apiVersion: example.com/v1
-kind: Website
-metadata: {name: home}
-spec: {host: home.example.com, replicas: 2}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: home}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: home}}
-  template:
-    metadata: {labels: {app: home}}
-    spec: {containers: [{name: web, image: "nginx:1"}]}
-"#;
+/// How many sections of a server run at a time.
+const TOGETHER: usize = 4;
+/// What sections leave in no namespace when they fail half-way.
+const LEFT: &str = "kubectl delete --ignore-not-found crd/gadgets.kubectl.example.com node/kubectl-node \
+    priorityclass/kubectl-high clusterrole/kubectl-reader clusterrole/kubectl-web clusterrolebinding/kubectl-readers";
 
-fn event(uid: &str) -> String {
-    format!(
-        r#"
-apiVersion: events.k8s.io/v1
-kind: Event
-metadata: {{name: home.1}}
-regarding: {{apiVersion: example.com/v1, kind: Website, name: home, namespace: default, uid: "{uid}"}}
-reason: Converged
-action: Reconcile
-type: Normal
-note: "all parts are there"
-reportingController: example.com/website-controller
-reportingInstance: website-controller-0
-eventTime: "2020-01-01T00:00:00.000000Z"
-"#
-    )
+/// A part of the table.
+struct Section {
+    name: String,
+    rows: Vec<Row>,
 }
 
-/// A server of its own in another thread, and kubectl.
-struct Bench {
-    kubectl: PathBuf,
-    folder: TempDir,
-    stop: Option<oneshot::Sender<()>>,
-    serving: Option<std::thread::JoinHandle<()>>,
+/// A command of the table.
+#[derive(Clone)]
+struct Row {
+    command: String,
+    note: String,
 }
 
-impl Bench {
-    fn start() -> Option<Self> {
-        let Some(kubectl) =
-            std::env::var_os("KUBEBUILDER_ASSETS").map(|folder| Path::new(&folder).join("kubectl"))
-        else {
-            eprintln!("skipped: KUBEBUILDER_ASSETS names no folder with kubectl");
-            return None;
-        };
-        assert!(
-            kubectl.exists(),
-            "KUBEBUILDER_ASSETS has no {}",
-            kubectl.display()
-        );
-        let folder = tempfile::tempdir().unwrap();
-        let (stop, stopped) = oneshot::channel();
-        let (ready, is_ready) = std::sync::mpsc::channel();
-        let path = folder.path().join("config");
-        let serving = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .unwrap();
-            runtime.block_on(async move {
-                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-                let _file = KubeconfigFile::write(path, listener.local_addr().unwrap()).unwrap();
-                ready.send(()).unwrap();
-                let until = async {
-                    let _ = stopped.await;
-                };
-                http::serve(EmbeddedApiServer::new(), listener, until)
-                    .await
-                    .unwrap();
+impl Row {
+    fn in_background(&self) -> bool {
+        self.note.starts_with("in the background")
+    }
+
+    fn exit_code_only(&self) -> bool {
+        self.note.starts_with("exit code only")
+    }
+}
+
+/// The sections of the table, in its order.
+fn sections() -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for line in TABLE.lines() {
+        if let Some(name) = line.strip_prefix("## ") {
+            sections.push(Section {
+                name: name.replace(' ', "-"),
+                rows: Vec::new(),
             });
-        });
-        is_ready.recv().unwrap();
-        Some(Self {
-            kubectl,
-            folder,
-            stop: Some(stop),
-            serving: Some(serving),
-        })
+        } else if let (Some(row), Some(section)) = (line.strip_prefix("| `"), sections.last_mut()) {
+            let (command, note) = row.rsplit_once("` |").unwrap();
+            section.rows.push(Row {
+                command: command.replace("\\|", "|"),
+                note: note.trim_end_matches('|').trim().to_owned(),
+            });
+        }
     }
+    sections
+}
 
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(&self.kubectl);
-        command
-            .env("HOME", self.folder.path())
-            .arg("--kubeconfig")
-            .arg(self.folder.path().join("config"))
-            .args(arguments.split_whitespace());
-        command
-    }
-
-    /// What kubectl prints; it must succeed.
-    fn run(&self, arguments: &str) -> String {
-        let output = self.command(arguments).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let errors = String::from_utf8(output.stderr).unwrap();
+#[test]
+fn the_table_is_read() {
+    let sections = sections();
+    assert!(sections.len() > 9);
+    let rows: Vec<&Row> = sections.iter().flat_map(|section| &section.rows).collect();
+    assert_eq!(rows.len(), TABLE.matches("\n| `").count());
+    for command in [
+        "get",
+        "describe",
+        "create",
+        "apply",
+        "diff",
+        "edit",
+        "patch",
+        "replace",
+        "delete",
+        "label",
+        "annotate",
+        "scale",
+        "rollout",
+        "wait",
+        "events",
+        "explain",
+        "api-resources",
+        "api-versions",
+        "auth can-i",
+        "auth whoami",
+        "create token",
+        "version",
+        "config",
+        "cluster-info",
+        "get --raw",
+        "set image",
+        "expose",
+        "autoscale",
+        "taint",
+        "cordon",
+    ] {
+        let words = format!("kubectl {command}");
         assert!(
-            output.status.success(),
-            "kubectl {arguments}: {text}{errors}"
+            rows.iter().any(|row| row.command.contains(&words)),
+            "{words}"
         );
+    }
+    // Every row has an answer, so that none is compared with nothing.
+    for section in &sections {
+        let answers = recorded(section);
+        let commands: Vec<_> = section.rows.iter().map(|row| row.command.clone()).collect();
+        let found: Vec<_> = answers.into_iter().map(|(command, _)| command).collect();
+        assert_eq!(found, commands, "{}", path_of(section).display());
+    }
+}
+
+#[test]
+fn every_command_answers_as_on_a_real_server() {
+    let targets = front::targets();
+    let recording = std::env::var_os(RECORD).is_some();
+    let sections = sections();
+    let only = std::env::var("K8S_CONTROLLER_KUBECTL_SECTION").unwrap_or_default();
+    let chosen: Vec<&Section> = sections
+        .iter()
+        .filter(|section| section.name.contains(&only))
+        .collect();
+    let mut report = String::new();
+    for target in &targets {
+        if recording && target.name != "real" {
+            continue;
+        }
+        target.run("default", LEFT);
+        for group in chosen.chunks(TOGETHER) {
+            let answers: Vec<_> = std::thread::scope(|scope| {
+                let running: Vec<_> = group
+                    .iter()
+                    .map(|section| scope.spawn(|| run(target, section)))
+                    .collect();
+                running
+                    .into_iter()
+                    .map(|answers| {
+                        answers
+                            .join()
+                            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                    })
+                    .collect()
+            });
+            for (section, answers) in group.iter().zip(answers) {
+                if recording {
+                    write(section, &answers);
+                } else {
+                    compare(target, section, &answers, &mut report);
+                }
+            }
+        }
+        target.run("default", LEFT);
+    }
+    let count = report.matches("\n--- ").count();
+    assert!(report.is_empty(), "{count} commands differ:\n{report}");
+}
+
+/// The answers of a section, each command after the other.
+fn run(target: &Target, section: &Section) -> Vec<String> {
+    let mut answers = Vec::new();
+    let mut background = Vec::new();
+    let namespace = target.namespace(&format!("kubectl-{}", section.name));
+    for row in &section.rows {
+        if row.in_background() {
+            background.push((answers.len(), Background::start(&namespace, target, row)));
+            answers.push(String::new());
+        } else {
+            answers.push(answer(target, &namespace, row));
+        }
+    }
+    for (at, background) in background {
+        answers[at] = mask::masked(&background.end(), &namespace.name);
+    }
+    answers
+}
+
+fn command(target: &Target, namespace: &Namespace<'_>, row: &Row) -> std::process::Command {
+    let mut command = target.shell(&namespace.name, &row.command);
+    command
+        .current_dir(files())
+        .env("NAMESPACE", &namespace.name)
+        .stdin(Stdio::null());
+    command
+}
+
+fn answer(target: &Target, namespace: &Namespace<'_>, row: &Row) -> String {
+    let output = command(target, namespace, row).output().unwrap();
+    let code = output.status.code().unwrap_or(-1);
+    let mut text = format!("exit code {code}\n");
+    if !row.exit_code_only() {
+        text.push_str(&front::text(&output));
+    }
+    mask::masked(&text, &namespace.name)
+}
+
+/// A command that goes on while others run.
+struct Background {
+    child: Child,
+    output: tempfile::NamedTempFile,
+}
+
+impl Background {
+    fn start(namespace: &Namespace<'_>, target: &Target, row: &Row) -> Self {
+        let output = tempfile::NamedTempFile::new().unwrap();
+        let mut row = row.clone();
+        // So that kubectl itself is the process that is killed.
+        row.command.insert_str(0, "exec ");
+        let child = command(target, namespace, &row)
+            .stdout(output.reopen().unwrap())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Its watch is open before something happens.
+        std::thread::sleep(Duration::from_secs(2));
+        Self { child, output }
+    }
+
+    /// What it has printed once nothing more comes.
+    fn end(mut self) -> String {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let mut text = String::new();
+        loop {
+            let before = text.len();
+            text.clear();
+            self.output
+                .reopen()
+                .unwrap()
+                .read_to_string(&mut text)
+                .unwrap();
+            if text.len() == before || Instant::now() > deadline {
+                break;
+            }
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
         text
     }
+}
 
-    /// What kubectl complains; it must fail.
-    fn refused(&self, arguments: &str) -> String {
-        let output = self.command(arguments).output().unwrap();
-        assert!(!output.status.success(), "kubectl {arguments}");
-        String::from_utf8(output.stderr).unwrap()
-    }
-
-    /// Runs with a file, whose path takes the place of `FILE`.
-    fn with(&self, arguments: &str, file: &str) -> String {
-        let path = self.folder.path().join("objects.yaml");
-        std::fs::write(&path, file).unwrap();
-        self.run(&arguments.replace("FILE", path.to_str().unwrap()))
-    }
-
-    fn objects(&self) {
-        self.with("create -f FILE", OBJECTS);
-        self.run("wait --for=condition=Established crd/websites.example.com --timeout=10s");
-        self.with("create -f FILE", MORE);
-        let uid = self.run("get website home -o jsonpath={.metadata.uid}");
-        self.with("create -f FILE", &event(&uid));
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
-impl Drop for Bench {
-    fn drop(&mut self) {
-        self.stop.take().map(|stop| stop.send(()));
-        let ended = self.serving.take().map(std::thread::JoinHandle::join);
-        if let (Some(Err(panic)), false) = (ended, std::thread::panicking()) {
-            std::panic::resume_unwind(panic);
+fn files() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubectl")
+}
+
+fn path_of(section: &Section) -> PathBuf {
+    files().join(format!("answers/{}.txt", section.name))
+}
+
+/// Before each command of a record; no answer has it.
+const PROMPT: &str = "$ ";
+
+fn write(section: &Section, answers: &[String]) {
+    let mut text = String::new();
+    for (row, answer) in section.rows.iter().zip(answers) {
+        let _ = write!(text, "{PROMPT}{}\n{}\n\n", row.command, answer.trim_end());
+    }
+    std::fs::create_dir_all(path_of(section).parent().unwrap()).unwrap();
+    std::fs::write(path_of(section), text).unwrap();
+}
+
+/// The commands of a section and their answers.
+fn recorded(section: &Section) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(path_of(section)).unwrap_or_default();
+    let text = format!("\n{text}");
+    text.split(&format!("\n{PROMPT}"))
+        .skip(1)
+        .map(|part| {
+            let (command, answer) = part.split_once('\n').unwrap_or((part, ""));
+            (command.to_owned(), answer.trim_end().to_owned())
+        })
+        .collect()
+}
+
+fn compare(target: &Target, section: &Section, answers: &[String], report: &mut String) {
+    let recorded = recorded(section);
+    let known: BTreeMap<usize, &str> = recorded
+        .iter()
+        .enumerate()
+        .map(|(at, (_, answer))| (at, answer.as_str()))
+        .collect();
+    for (at, (row, answer)) in section.rows.iter().zip(answers).enumerate() {
+        let wanted = known.get(&at).copied().unwrap_or("no record");
+        if wanted != answer.trim_end() {
+            let _ = write!(
+                report,
+                "\n--- {} {}: {}\n{}",
+                target.name,
+                section.name,
+                row.command,
+                difference(wanted, answer.trim_end())
+            );
         }
     }
 }
 
-/// The lines of a table as words.
-fn rows(table: &str) -> Vec<Vec<&str>> {
-    table
-        .lines()
-        .map(|line| line.split_whitespace().collect())
-        .collect()
-}
-
-#[test]
-fn get_shows_tables() {
-    let Some(bench) = Bench::start() else { return };
-    bench.objects();
-    let table = bench.run("get configmap");
-    assert_eq!(rows(&table)[0], ["NAME", "DATA", "AGE"], "{table}");
-    assert_eq!(rows(&table)[1][..2], ["settings", "1"], "{table}");
-    // By short name, with the columns of the definition.
-    let table = bench.run("get web");
-    assert_eq!(
-        rows(&table),
-        [
-            vec!["NAME", "HOST", "READY"],
-            vec!["home", "home.example.com"]
-        ],
-        "{table}"
-    );
-    let table = bench.run("get events");
-    assert_eq!(
-        rows(&table)[1][1..4],
-        ["Normal", "Converged", "website/home"],
-        "{table}"
-    );
-    assert!(table.contains("all parts are there"), "{table}");
-    assert_eq!(
-        bench.run("get events.events.k8s.io -o name"),
-        "event.events.k8s.io/home.1\n"
-    );
-    let table = bench.run("get deployment -o wide");
-    assert_eq!(rows(&table)[1][..2], ["home", "0/2"], "{table}");
-    assert_eq!(
-        bench.run("get cm,web -o name -l tier=web"),
-        "configmap/settings\n"
-    );
-    assert!(
-        bench
-            .run("get cm settings -o yaml")
-            .contains("color: green")
-    );
-    assert_eq!(
-        bench.run("get events --field-selector reason=Converged -o name"),
-        "event/home.1\n"
-    );
-    assert!(
-        bench
-            .refused("get configmap nothing")
-            .contains("configmaps \"nothing\" not found")
-    );
-    assert!(bench.run("get namespaces").contains("default"));
-}
-
-#[test]
-fn objects_are_labelled_annotated_patched_and_deleted() {
-    let Some(bench) = Bench::start() else { return };
-    bench.objects();
-    for target in ["configmap settings", "website home", "event home.1"] {
-        assert!(
-            bench
-                .run(&format!("label {target} seen=yes"))
-                .contains("labeled")
-        );
-        assert!(
-            bench
-                .run(&format!("annotate {target} note=here"))
-                .contains("annotated")
-        );
-        let path = "jsonpath={.metadata.labels.seen}/{.metadata.annotations.note}";
-        assert_eq!(bench.run(&format!("get {target} -o {path}")), "yes/here");
-        assert!(
-            bench
-                .run(&format!("label {target} seen-"))
-                .contains("unlabeled")
-        );
+/// The lines that differ: those of the record, those that were found.
+fn difference(wanted: &str, found: &str) -> String {
+    let (wanted, found): (Vec<_>, Vec<_>) = (wanted.lines().collect(), found.lines().collect());
+    let same = wanted
+        .iter()
+        .zip(&found)
+        .take_while(|(a, b)| a == b)
+        .count();
+    let rest = wanted.len().min(found.len()) - same;
+    let (end_of_wanted, end_of_found) = (wanted[same..].iter().rev(), found[same..].iter().rev());
+    let tail = end_of_wanted
+        .zip(end_of_found)
+        .take(rest)
+        .take_while(|(a, b)| a == b)
+        .count();
+    let mut text = String::new();
+    for line in &wanted[same..wanted.len() - tail] {
+        let _ = writeln!(text, "  real  {line}");
     }
-    bench.run(r#"patch website home --subresource=status --type=merge -p {"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#);
-    bench.run("wait --for=condition=Ready website/home --timeout=10s");
-    bench.run("scale deployment home --replicas=3");
-    assert_eq!(
-        bench.run("get deployment home -o jsonpath={.spec.replicas}"),
-        "3"
-    );
-    bench.run("set image deployment/home web=nginx:2");
-    assert_eq!(
-        bench.run("get deployment home -o jsonpath={.spec.template.spec.containers[*].image}"),
-        "nginx:2"
-    );
-    for target in [
-        "configmap settings",
-        "website home",
-        "event home.1",
-        "deployment home",
-        "crd websites.example.com",
-    ] {
-        bench.run(&format!("delete {target} --timeout=10s"));
+    for line in &found[same..found.len() - tail] {
+        let _ = writeln!(text, "  found {line}");
     }
-    assert_eq!(bench.run("get configmaps,events,deployments -o name"), "");
-}
-
-#[test]
-fn describe_shows_the_events_of_an_object() {
-    let Some(bench) = Bench::start() else { return };
-    bench.objects();
-    let website = bench.run("describe website home");
-    assert!(website.contains("Host:      home.example.com"), "{website}");
-    assert!(website.contains("all parts are there"), "{website}");
-    assert!(bench.run("describe configmap settings").contains("color:"));
-    assert!(bench.run("describe event home.1").contains("Converged"));
-    assert!(
-        bench
-            .run("events --for website/home")
-            .contains("all parts are there")
-    );
-}
-
-#[test]
-fn apply_changes_what_changed() {
-    let Some(bench) = Bench::start() else { return };
-    bench.with("create -f FILE", OBJECTS);
-    assert_eq!(
-        bench.with("apply -f FILE", MORE).matches("created").count(),
-        3
-    );
-    assert_eq!(
-        bench
-            .with("apply -f FILE", MORE)
-            .matches("unchanged")
-            .count(),
-        3
-    );
-    let changed = MORE
-        .replace("color: green", "shape: round")
-        .replace("host: home", "host: www")
-        .replace("nginx:1", "nginx:2");
-    assert_eq!(
-        bench
-            .with("apply -f FILE", &changed)
-            .matches("configured")
-            .count(),
-        3
-    );
-    assert_eq!(
-        bench.run("get configmap settings -o jsonpath={.data}"),
-        r#"{"shape":"round"}"#
-    );
-    assert_eq!(
-        bench.run("get website home -o jsonpath={.spec.host}"),
-        "www.example.com"
-    );
-    assert_eq!(
-        bench.run("get deployment home -o jsonpath={.spec.template.spec.containers[*].image}"),
-        "nginx:2"
-    );
-    bench.with("replace -f FILE", MORE);
-    bench.with("delete -f FILE", MORE);
-}
-
-const UNKNOWN: &str = r#"
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: "reads:all"}
-roleRef: {kind: Role, name: reader}
-subjects: [{kind: User, name: u}, {kind: ServiceAccount, name: s, namespace: default}]
----
-apiVersion: batch/v1
-kind: Job
-metadata: {name: backup}
-"#;
-
-#[test]
-fn a_kind_that_is_not_served_is_named() {
-    let Some(bench) = Bench::start() else {
-        return;
-    };
-    let file = bench.folder.path().join("unknown.yaml");
-    std::fs::write(&file, UNKNOWN).unwrap();
-    let error = bench.refused(&format!("apply -f {}", file.display()));
-    assert!(
-        error.contains(r#"no matches for kind "Job" in version "batch/v1""#),
-        "{error}"
-    );
-    // What was good of it is there, with the groups that the real server fills in.
-    let groups = "jsonpath={.roleRef.apiGroup},{.subjects[*].apiGroup}";
-    assert_eq!(
-        bench.run(&format!("get rolebinding reads:all -o {groups}")),
-        "rbac.authorization.k8s.io,rbac.authorization.k8s.io"
-    );
-}
-
-#[test]
-fn get_watches() {
-    let Some(bench) = Bench::start() else { return };
-    bench.objects();
-    let mut child = bench
-        .command("get configmap -w")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap())
-        .lines()
-        .map(Result::unwrap);
-    assert_eq!(
-        lines.next().unwrap().split_whitespace().next(),
-        Some("NAME")
-    );
-    assert!(lines.next().unwrap().starts_with("settings"));
-    bench.with(
-        "apply -f FILE",
-        "{apiVersion: v1, kind: ConfigMap, metadata: {name: late}, data: {a: b, c: d}}",
-    );
-    let late = lines.next().unwrap();
-    assert_eq!(
-        late.split_whitespace().take(2).collect::<Vec<_>>(),
-        ["late", "2"],
-        "{late}"
-    );
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
-#[test]
-fn explain_knows_the_schema_of_a_definition() {
-    let Some(bench) = Bench::start() else { return };
-    bench.with("create -f FILE", OBJECTS);
-    let text = bench.run("explain website.spec");
-    assert!(
-        text.contains("host") && text.contains("<integer>"),
-        "{text}"
-    );
-    assert!(bench.run("api-resources").contains("websites"));
-    assert!(bench.run("version").contains("Server Version: v1.37"));
-}
-
-/// These commands send protobuf.
-#[test]
-fn objects_are_made_without_a_file() {
-    let Some(bench) = Bench::start() else { return };
-    bench.run("create namespace shop");
-    bench.run("create configmap settings -n shop --from-literal=color=green");
-    assert_eq!(
-        bench.run("get configmap settings -n shop -o jsonpath={.data.color}"),
-        "green"
-    );
-    bench.run("create secret generic keys --from-literal=k=v");
-    assert_eq!(bench.run("get secret keys -o jsonpath={.data.k}"), "dg==");
-    bench.run("create serviceaccount robot");
-    bench.run("create deployment home --image=nginx:1 --replicas=2 --port=80");
-    assert_eq!(
-        bench.run("get deployment home -o jsonpath={.spec.replicas}"),
-        "2"
-    );
-    bench.run("create service clusterip home --tcp=80:8080");
-    bench.run("create clusterrole reader --verb=get --resource=pods");
-    assert_eq!(
-        bench.run("get clusterrole reader -o jsonpath={.rules[0].verbs}"),
-        r#"["get"]"#
-    );
-    bench.run("delete namespace shop --timeout=10s");
-    assert!(bench.refused("get namespace shop").contains("not found"));
+    text
 }
