@@ -52,5 +52,14 @@ pub(crate) fn masked(text: &str, namespace: &str) -> String {
     for (pattern, word) in PATTERNS.iter() {
         text = pattern.replace_all(&text, *word).into_owned();
     }
-    text
+    sorted(&text)
+}
+
+/// A real server tells several causes in random order.
+fn sorted(text: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    for causes in lines.chunk_by_mut(|left, right| left.starts_with("* ") && right.starts_with("* ")) {
+        causes.sort_unstable();
+    }
+    lines.join("\n")
 }
