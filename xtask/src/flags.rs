@@ -48,6 +48,7 @@ xflags::xflags! {
         ///   alone     each published crate is tested alone, and checked with each feature alone
         ///   doc       documentation builds without a warning
         ///   deny      licenses, sources and bans of dependencies
+        ///   fuzz      60 seconds of mutated requests to embedded servers
         ///   e2e       end-to-end tests on a real control plane, also of operators as processes, and
         ///             the check of the built-in types (see schemas, needs Go);
         ///             needs Go 1.26 or newer or KUBEBUILDER_ASSETS, is skipped where neither is
@@ -64,6 +65,15 @@ xflags::xflags! {
         cmd schemas {
             /// Writes nothing; fails if what is checked in differs.
             optional --check
+        }
+
+        /// Sends mutated requests to embedded servers; fails with the seed if one panics, hangs or
+        /// answers what no client can read.
+        cmd fuzz {
+            /// For how many seconds; 60 if not given.
+            optional --seconds seconds: u64
+            /// Repeats a run that has printed this seed.
+            optional --seed seed: u64
         }
 
         /// Runs the benchmarks.

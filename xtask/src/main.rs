@@ -8,6 +8,7 @@ mod clients;
 mod control_plane;
 mod e2e;
 mod flags;
+mod fuzz;
 mod process;
 mod promtool;
 mod rules;
@@ -53,6 +54,7 @@ fn run() -> anyhow::Result<()> {
         XtaskCmd::E2e(flags) => e2e::run(&flags),
         XtaskCmd::Ci(flags) => ci::run(&flags),
         XtaskCmd::Bench(flags) => bench::run(&flags),
+        XtaskCmd::Fuzz(flags) => fuzz::run(&flags),
         XtaskCmd::Schemas(flags) => schemas::run(&flags),
     }
 }

@@ -27,6 +27,14 @@ impl ApiBody {
     pub(crate) fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Self {
         Self(Inner::Stream(Box::pin(stream)))
     }
+
+    /// Changes a body that is there already; one that is still to come stays as it is.
+    pub(crate) fn map_full(self, change: impl FnOnce(Bytes) -> Bytes) -> Self {
+        match self.0 {
+            Inner::Full(bytes) => Self(Inner::Full(change(bytes))),
+            other => Self(other),
+        }
+    }
 }
 
 impl From<Bytes> for ApiBody {

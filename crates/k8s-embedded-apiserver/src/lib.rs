@@ -79,6 +79,8 @@
 //!
 //! Watches, and reads of a version that is still to come, need a tokio runtime with time.
 
+#![doc = include_str!("kubectl.md")]
+
 mod api_body;
 mod background;
 mod body;
@@ -90,6 +92,7 @@ mod custom;
 mod defaults;
 mod definitions;
 mod discovery;
+mod finish;
 mod go_json;
 #[cfg(feature = "http")]
 pub mod http;

@@ -9,7 +9,12 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut as _, Bytes, BytesMut};
 use futures::future::BoxFuture;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, RETRY_AFTER, USER_AGENT, WARNING};
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, HeaderValue, IF_NONE_MATCH, RETRY_AFTER,
+    USER_AGENT, VARY, WARNING,
+};
+use http::request::Parts;
+use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Limited};
@@ -20,7 +25,8 @@ use crate::api_body::ApiBody;
 use crate::background::{self, Background};
 use crate::body;
 use crate::builder::Builder;
-use crate::discovery::{self, Reply};
+use crate::discovery::{self, Asked, Reply};
+use crate::finish::Finish;
 use crate::lifecycle::State;
 use crate::query::Query;
 use crate::routes::{Route, Target, route};
@@ -31,6 +37,9 @@ use crate::watch;
 
 /// How long a read waits for a version that has not been reached, as on a real server.
 const VERSION_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long a request may take to send its body, as on a real server.
+const BODY_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A Kubernetes API server inside the process.
 ///
@@ -123,7 +132,7 @@ impl EmbeddedApiServer {
         };
         let accept = header(ACCEPT).unwrap_or_default();
         let path = parts.uri.path();
-        let mut response = match self.shared.with(|state| route(path, &state.registry)) {
+        match self.shared.with(|state| route(path, &state.registry)) {
             Route::Target(target) if is_unrouted(&parts.method, &target) => {
                 if target.kind.is_custom() {
                     plain_not_found()
@@ -147,12 +156,8 @@ impl EmbeddedApiServer {
             }
             Route::Refused(failure) => refusal(&failure),
             Route::PlainNotFound => plain_not_found(),
-            Route::Other => self.other(&parts.method, path, &accept),
-        };
-        if parts.method == Method::HEAD {
-            *response.body_mut() = ApiBody::default();
+            Route::Other => self.other(&parts, &accept),
         }
-        response
     }
 
     /// A request for objects.
@@ -265,14 +270,38 @@ impl EmbeddedApiServer {
     }
 
     /// A request for what is no resource: versions, groups, documents.
-    fn other(&self, method: &Method, path: &str, accept: &str) -> Response<ApiBody> {
+    fn other(&self, parts: &Parts, accept: &str) -> Response<ApiBody> {
         let resources = self
             .shared
             .with(|state| crate::served::resources(&state.registry));
-        match discovery::reply(path, accept, &resources) {
-            Some(_) if !matches!(*method, Method::GET | Method::HEAD) => {
-                refusal(&Failure::method_not_allowed())
+        let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let asked = Asked {
+            method: &parts.method,
+            path: parts.uri.path(),
+            query: parts.uri.query(),
+            accept,
+            // HTTP/2 has it in the URI.
+            host: parts
+                .uri
+                .authority()
+                .map(Authority::as_str)
+                .or_else(|| text(HOST))
+                .unwrap_or_default(),
+        };
+        match discovery::reply(&asked, &resources) {
+            Some(Reply::Tagged(content_type, value)) => {
+                tagged(content_type, &value, text(IF_NONE_MATCH))
             }
+            Some(Reply::Indented(content_type, value)) => respond(
+                200,
+                content_type,
+                ApiBody::from(Bytes::from(format!("{value:#}"))),
+            ),
+            Some(Reply::Metrics(text)) => respond(
+                200,
+                "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
+                ApiBody::from(Bytes::from(text)),
+            ),
             Some(Reply::Json(content_type, value)) => respond(
                 200,
                 content_type,
@@ -292,11 +321,31 @@ impl EmbeddedApiServer {
     }
 }
 
+/// A document that clients keep: not sent again to one that names its tag.
+fn tagged(content_type: &'static str, value: &Value, known: Option<&str>) -> Response<ApiBody> {
+    let text = value.to_string();
+    let tag = format!("\"{:016X}\"", discovery::fingerprint(text.as_bytes()));
+    let mut response = if known.is_some_and(|known| known == tag) {
+        let mut response = Response::new(ApiBody::default());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        respond(200, content_type, ApiBody::from(Bytes::from(text)))
+    };
+    let headers = response.headers_mut();
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    response
+}
+
 /// Objects of a namespaced kind can be listed over all namespaces, but not written there.
 fn is_unrouted(method: &Method, target: &Target) -> bool {
     target.kind.namespaced
         && target.namespace.is_none()
-        && !matches!(*method, Method::GET | Method::HEAD)
+        && *method != Method::GET
 }
 
 async fn read_body<B>(body: B) -> Result<Bytes, Failure>
@@ -305,7 +354,14 @@ where
     B::Data: Buf,
     B::Error: Into<BoxError>,
 {
-    match Limited::new(body, body::LIMIT).collect().await {
+    if body.size_hint().lower() > body::LIMIT as u64 {
+        return Err(Failure::request_too_large(body::LIMIT));
+    }
+    let read = Limited::new(body, body::LIMIT).collect();
+    let Ok(read) = tokio::time::timeout(BODY_PATIENCE, read).await else {
+        return Err(Failure::not_in_time());
+    };
+    match read {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => {
             Err(Failure::request_too_large(body::LIMIT))
@@ -374,7 +430,12 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> ApiFuture {
-        ApiFuture(Box::pin(self.clone().answer(request)))
+        let (server, finish) = (self.clone(), Finish::of(&request));
+        ApiFuture(Box::pin(async move {
+            let shared = server.shared.clone();
+            let response = server.answer(request).await;
+            finish.apply(response, || shared.with(|state| state.source.audit_id()))
+        }))
     }
 }
 

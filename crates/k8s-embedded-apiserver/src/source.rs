@@ -20,6 +20,8 @@ type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
 pub(crate) struct Source {
     clock: Clock,
     rng: StdRng,
+    /// Of its own, so that the number of requests says nothing about the uids of objects.
+    audit: StdRng,
 }
 
 impl fmt::Debug for Source {
@@ -30,9 +32,11 @@ impl fmt::Debug for Source {
 
 impl Source {
     pub(crate) fn new(clock: Option<Clock>, seed: Option<u64>) -> Self {
+        let seed = seed.unwrap_or_else(|| rand::rng().next_u64());
         Self {
             clock: clock.unwrap_or_else(|| Box::new(virtual_clock())),
-            rng: StdRng::seed_from_u64(seed.unwrap_or_else(|| rand::rng().next_u64())),
+            rng: StdRng::seed_from_u64(seed),
+            audit: StdRng::seed_from_u64(!seed),
         }
     }
 
@@ -47,18 +51,12 @@ impl Source {
 
     /// A random uid (UUID version 4).
     pub(crate) fn uid(&mut self) -> String {
-        let mut bytes: [u8; 16] = self.rng.random();
-        bytes[6] = (bytes[6] & 0x0f) | 0x40;
-        bytes[8] = (bytes[8] & 0x3f) | 0x80;
-        let hex = crate::body::hex(&bytes);
-        format!(
-            "{}-{}-{}-{}-{}",
-            &hex[..8],
-            &hex[8..12],
-            &hex[12..16],
-            &hex[16..20],
-            &hex[20..]
-        )
+        uuid(self.rng.random())
+    }
+
+    /// A random uid for a request.
+    pub(crate) fn audit_id(&mut self) -> String {
+        uuid(self.audit.random())
     }
 
     /// What `generateName` appends.
@@ -72,6 +70,20 @@ impl Source {
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         self.rng.random_range(low..high)
     }
+}
+
+fn uuid(mut bytes: [u8; 16]) -> String {
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex = crate::body::hex(&bytes);
+    format!(
+        "{}-{}-{}-{}-{}",
+        &hex[..8],
+        &hex[8..12],
+        &hex[12..16],
+        &hex[16..20],
+        &hex[20..]
+    )
 }
 
 /// `time` in whole seconds.

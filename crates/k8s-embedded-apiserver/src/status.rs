@@ -337,6 +337,16 @@ impl Failure {
         )
     }
 
+    /// 504: the request did not come to its end in time.
+    pub(crate) fn not_in_time() -> Self {
+        Self::new(
+            504,
+            "Timeout",
+            "Timeout: request did not complete within the allotted timeout",
+        )
+        .with(Details::default())
+    }
+
     /// 410 with reason `Expired`: the version asked for is no longer kept.
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use super::{Ci, tools};
 use crate::{
-    control_plane, e2e,
+    control_plane, e2e, fuzz,
     process::{self, Spec},
     promtool::{self, PROMTOOL},
     rules,
@@ -27,7 +27,7 @@ pub(super) enum Done {
     Skipped(String),
 }
 
-pub(super) const STEPS: [Step; 9] = [
+pub(super) const STEPS: [Step; 10] = [
     Step {
         name: "format",
         about: "sources are formatted",
@@ -67,6 +67,11 @@ pub(super) const STEPS: [Step; 9] = [
         name: "deny",
         about: "licenses, sources and bans of dependencies",
         run: deny,
+    },
+    Step {
+        name: "fuzz",
+        about: "mutated requests to embedded servers",
+        run: fuzz,
     },
     Step {
         name: "e2e",
@@ -186,6 +191,11 @@ fn deny(ci: &Ci) -> Result<Done> {
         .into_iter()
         .chain(words.map(OsString::from));
     run(ci, command)
+}
+
+fn fuzz(ci: &Ci) -> Result<Done> {
+    fuzz::run_in_ci(&ci.signals)?;
+    Ok(Done::Passed)
 }
 
 fn real(ci: &Ci) -> Result<Done> {

@@ -3,14 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use super::aggregated::{self, Form};
-use super::{ApiResource, ApiSubresource, JSON, Reply, group_names, resources_of, versions_of};
+use super::{ApiResource, ApiSubresource, Asked, JSON, Reply, group_names, resources_of, versions_of};
 use crate::status::Failure;
 use crate::table::{MEDIA_TYPES, clauses};
 
-pub(super) fn reply(path: &str, accept: &str, resources: &[ApiResource]) -> Option<Reply> {
+pub(super) fn reply(path: &str, asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Reply> {
+    let accept = asked.accept;
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     let document = match segments[..] {
-        ["api" | "apis"] => return Some(top(segments[0] == "api", accept, resources)),
+        ["api" | "apis"] => return Some(top(segments[0] == "api", asked, resources)),
         ["api", version] => resource_list("", version, resources),
         ["apis", group] => group_document(group, resources),
         ["apis", group, version] => resource_list(group, version, resources),
@@ -50,23 +51,23 @@ impl ApiResource {
     }
 }
 
-fn top(core: bool, accept: &str, resources: &[ApiResource]) -> Reply {
-    match Form::negotiate(accept) {
-        Some(Form::Aggregated) => Reply::Json(
+fn top(core: bool, asked: &Asked<'_>, resources: &[ApiResource]) -> Reply {
+    match Form::negotiate(asked.accept) {
+        Some(Form::Aggregated) => Reply::Tagged(
             aggregated::CONTENT_TYPE,
             aggregated::document(core, resources),
         ),
-        Some(Form::Plain) if core => Reply::Json(JSON, versions_document()),
+        Some(Form::Plain) if core => Reply::Json(JSON, versions_document(asked.host)),
         Some(Form::Plain) => Reply::Json(JSON, group_list(resources)),
         None => Reply::Failure(Failure::not_acceptable(MEDIA_TYPES)),
     }
 }
 
-fn versions_document() -> Value {
+fn versions_document(host: &str) -> Value {
     json!({
         "kind": "APIVersions",
         "versions": ["v1"],
-        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": host}],
     })
 }
 
@@ -153,11 +154,8 @@ fn subresource_entry(resource: &ApiResource, subresource: &ApiSubresource) -> Va
     entry
 }
 
-/// Opaque to clients, who compare it: FNV-1a of what is stored.
+/// Opaque to clients, who compare it.
 pub(super) fn storage_version_hash(resource: &ApiResource) -> String {
     let text = format!("{}/{}/{}", resource.group, resource.version, resource.kind);
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    format!("{:016x}", super::fingerprint(text.as_bytes()))
 }

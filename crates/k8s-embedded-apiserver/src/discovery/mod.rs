@@ -3,10 +3,13 @@
 mod aggregated;
 mod groups;
 mod health;
+mod metrics;
 mod openapi;
 mod version;
 
+use http::Method;
 use serde_json::{Value, json};
+
 
 use crate::status::Failure;
 
@@ -39,13 +42,30 @@ pub(crate) struct ApiSubresource {
     pub(crate) verbs: Vec<&'static str>,
 }
 
+/// A request for what is no resource.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) path: &'a str,
+    pub(crate) query: Option<&'a str>,
+    pub(crate) accept: &'a str,
+    /// Where the client reached the server, as it says itself; empty if it does not.
+    pub(crate) host: &'a str,
+}
+
 /// An answer of discovery.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reply {
     /// JSON with its content type.
     Json(&'static str, Value),
+    /// JSON for people, indented, with its content type.
+    Indented(&'static str, Value),
+    /// JSON with its content type that clients keep until its `ETag` changes.
+    Tagged(&'static str, Value),
     /// Plain text.
     Text(String),
+    /// Metrics, as Prometheus reads them.
+    Metrics(String),
     /// Protocol buffers with their content type.
     Protobuf(&'static str, Vec<u8>),
     Failure(Failure),
@@ -54,37 +74,56 @@ pub(crate) enum Reply {
 /// What the documents of discovery are in when nothing else was asked for.
 const JSON: &str = "application/json";
 
-/// The answer to a GET outside any resource (`/version`, `/api`, `/apis/...`, `/openapi/...`, `/healthz`, ...);
+/// The answer to a request outside any resource (`/version`, `/api`, `/apis/...`, `/openapi/...`, `/healthz`, ...);
 /// `None` where discovery knows no such path.
-pub(crate) fn reply(path: &str, accept: &str, resources: &[ApiResource]) -> Option<Reply> {
-    let path = if path == "/" {
-        path
-    } else {
-        path.strip_suffix('/').unwrap_or(path)
+pub(crate) fn reply(asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Reply> {
+    let path = match asked.path {
+        "/" => "/",
+        path => path.strip_suffix('/').unwrap_or(path),
     };
-    match path {
-        "/" => Some(Reply::Json(JSON, root(resources))),
-        "/version" => Some(Reply::Json(JSON, version::info())),
-        _ => health::reply(path)
-            .or_else(|| openapi::reply(path, accept, resources))
-            .or_else(|| groups::reply(path, accept, resources)),
-    }
+    let reply = match path {
+        "/" => Some(Reply::Indented(JSON, root(resources))),
+        "/version" => Some(Reply::Indented(JSON, version::info())),
+        "/metrics" => Some(Reply::Metrics(metrics::text(resources))),
+        _ => health::reply(asked)
+            .or_else(|| openapi::reply(path, asked.accept, resources))
+            .or_else(|| groups::reply(path, asked, resources)),
+    }?;
+    Some(match reply {
+        reply if takes_method(asked.method, path) => reply,
+        // What is not there is told first.
+        Reply::Failure(failure) if failure.code == 404 => Reply::Failure(failure),
+        _ => Reply::Failure(Failure::method_not_allowed()),
+    })
+}
+
+/// Some documents are answered to any method: those that are not behind the router of the API.
+fn takes_method(method: &Method, path: &str) -> bool {
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    let is_routed = matches!(
+        segments[..],
+        ["version"] | ["api"] | ["api", _] | ["apis", _, _]
+    );
+    !is_routed || method == Method::GET
 }
 
 fn root(resources: &[ApiResource]) -> Value {
     let mut paths: Vec<String> = [
+        "/.well-known/openid-configuration",
         "/api",
         "/api/v1",
         "/apis",
-        "/healthz",
-        "/livez",
+        "/apis/",
+        "/metrics",
         "/openapi/v2",
         "/openapi/v3",
-        "/readyz",
+        "/openapi/v3/",
+        "/openid/v1/jwks",
         "/version",
     ]
     .map(String::from)
     .into();
+    paths.extend(health::paths());
     for resource in resources
         .iter()
         .filter(|resource| !resource.group.is_empty())
@@ -106,6 +145,13 @@ impl ApiResource {
             format!("{}/{}", self.group, self.version)
         }
     }
+}
+
+/// FNV-1a: tells documents apart, and protects nothing.
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// Versions of a group, the preferred one first: stable before beta before alpha, then the higher number.
@@ -155,9 +201,25 @@ mod tests {
     use super::*;
     use crate::registry::Registry;
 
+    fn replied(path: &str, accept: &str) -> Option<Reply> {
+        asked(&Method::GET, path, accept)
+    }
+
+    fn asked(method: &Method, path: &str, accept: &str) -> Option<Reply> {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let asked = Asked {
+            method,
+            path,
+            query: Some(query),
+            accept,
+            host: "127.0.0.1:6443",
+        };
+        reply(&asked, &crate::served::resources(&Registry::new()))
+    }
+
     fn json_at(path: &str) -> Value {
-        match reply(path, "", &crate::served::resources(&Registry::new())) {
-            Some(Reply::Json(_, value)) => value,
+        match replied(path, "") {
+            Some(Reply::Json(_, value) | Reply::Tagged(_, value) | Reply::Indented(_, value)) => value,
             other => panic!("{path}: {other:?}"),
         }
     }
@@ -193,19 +255,17 @@ mod tests {
 
     #[test]
     fn unknown_groups_and_versions() {
-        let resources = crate::served::resources(&Registry::new());
-        assert_eq!(reply("/apis/none.example.com", "", &resources), None);
+        assert_eq!(replied("/apis/none.example.com", ""), None);
         assert!(
-            matches!(reply("/apis/apps/v9", "", &resources), Some(Reply::Failure(failure)) if failure.code == 404)
+            matches!(replied("/apis/apps/v9", ""), Some(Reply::Failure(failure)) if failure.code == 404)
         );
     }
 
     #[test]
     fn aggregated_discovery() {
-        let resources = crate::served::resources(&Registry::new());
         let accept =
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
-        let Some(Reply::Json(content_type, value)) = reply("/apis", accept, &resources) else {
+        let Some(Reply::Tagged(content_type, value)) = replied("/apis", accept) else {
             panic!()
         };
         assert_eq!(
@@ -215,7 +275,7 @@ mod tests {
         assert_eq!(value["kind"], "APIGroupDiscoveryList");
         let old = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
         assert!(
-            matches!(reply("/apis", old, &resources), Some(Reply::Failure(failure)) if failure.code == 406)
+            matches!(replied("/apis", old), Some(Reply::Failure(failure)) if failure.code == 406)
         );
     }
 
@@ -245,13 +305,46 @@ mod tests {
 
     #[test]
     fn health() {
-        let resources = crate::served::resources(&Registry::new());
-        for path in ["/healthz", "/readyz", "/livez", "/readyz/ping"] {
-            assert_eq!(
-                reply(path, "", &resources),
-                Some(Reply::Text("ok".into())),
-                "{path}"
-            );
+        for path in ["/healthz", "/readyz", "/livez", "/readyz/ping", "/livez?exclude=no"] {
+            assert_eq!(replied(path, ""), Some(Reply::Text("ok".into())), "{path}");
+        }
+        for path in ["/healthz/", "/livez/nope", "/livez/shutdown", "/healthz/ping/x"] {
+            assert_eq!(replied(path, ""), None, "{path}");
+        }
+        let Some(Reply::Text(text)) = replied("/readyz?verbose&exclude=b&exclude=a&exclude=etcd", "")
+        else {
+            panic!()
+        };
+        assert!(text.starts_with("[+]ping ok\n[+]log ok\n[+]etcd excluded: ok\n[+]etcd-readiness ok\n"));
+        let end = "[+]shutdown ok\nwarn: some health checks cannot be excluded: no matches for \"a\",\"b\"\nreadyz check passed\n";
+        assert!(text.ends_with(end), "{text}");
+    }
+
+    /// As a real server has it: see which of these documents its router knows.
+    #[test]
+    fn methods() {
+        for (path, code) in [
+            ("/version", 405),
+            ("/api", 405),
+            ("/api/v1", 405),
+            ("/apis/apps/v1", 405),
+            ("/apis/apps/v9", 404),
+            ("/apis", 200),
+            ("/apis/", 200),
+            ("/apis/apps", 200),
+            ("/", 200),
+            ("/healthz", 200),
+            ("/metrics", 200),
+            ("/openapi/v3", 200),
+        ] {
+            for method in [Method::POST, Method::HEAD, Method::OPTIONS, Method::DELETE] {
+                let found = match asked(&method, path, "") {
+                    Some(Reply::Failure(failure)) => failure.code,
+                    Some(_) => 200,
+                    None => 0,
+                };
+                assert_eq!(found, code, "{method} {path}");
+            }
         }
     }
 }

@@ -3,9 +3,14 @@
 use serde_json::{Value, json};
 
 /// The kube-apiserver that this server is measured against.
-const MAJOR: &str = "1";
-const MINOR: &str = "37";
+pub(super) const MAJOR: &str = "1";
+pub(super) const MINOR: &str = "37";
 const PATCH: &str = "2";
+
+/// The version of that server, marked as this one's.
+pub(super) fn git_version() -> String {
+    format!("v{MAJOR}.{MINOR}.{PATCH}+embedded")
+}
 
 /// `/version`.
 pub(super) fn info() -> Value {
@@ -16,7 +21,7 @@ pub(super) fn info() -> Value {
         "emulationMinor": MINOR,
         "minCompatibilityMajor": MAJOR,
         "minCompatibilityMinor": "36",
-        "gitVersion": format!("v{MAJOR}.{MINOR}.{PATCH}+embedded"),
+        "gitVersion": git_version(),
         "gitCommit": "",
         "gitTreeState": "",
         "buildDate": "1970-01-01T00:00:00Z",
