@@ -1,12 +1,20 @@
 //! What can be chosen about a server.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::Full;
 use k8s_openapi::jiff::Timestamp;
+use tower::{BoxError, Service};
 
-use crate::EmbeddedApiServer;
+use crate::admission;
+use crate::auth::{self, ISSUER};
 use crate::lifecycle::{Controllers, State};
+use crate::{EmbeddedApiServer, User};
 use crate::source::Source;
 
 /// How long after a change controllers act: about what it takes in a small cluster.
@@ -27,6 +35,11 @@ pub struct Builder {
     seed: Option<u64>,
     controllers: Controllers,
     history_limit: usize,
+    default_user: Option<User>,
+    tokens: Vec<(String, User)>,
+    rbac: bool,
+    issuer: String,
+    webhooks: admission::Client,
 }
 
 impl fmt::Debug for Builder {
@@ -52,6 +65,11 @@ impl Builder {
                 namespace_delay: NAMESPACE_DELAY,
             },
             history_limit: HISTORY_LIMIT,
+            default_user: Some(User::admin()),
+            tokens: Vec::new(),
+            rbac: false,
+            issuer: ISSUER.into(),
+            webhooks: admission::Client::default(),
         }
     }
 
@@ -112,6 +130,74 @@ impl Builder {
         self
     }
 
+    /// Whose requests without credentials are. By default [`User::admin`], who may do everything;
+    /// [`User::anonymous`] is what a kube-apiserver has, and `None` refuses them with 401.
+    pub fn default_user(mut self, user: impl Into<Option<User>>) -> Self {
+        self.default_user = user.into();
+        self
+    }
+
+    /// Makes requests with the bearer token `token` those of `user`. A token that nobody has is refused
+    /// with 401; without any such token every one is as good as none, but those of service accounts.
+    pub fn token(mut self, token: impl Into<String>, user: User) -> Self {
+        self.tokens.push((token.into(), user));
+        self
+    }
+
+    /// Whether only what roles allow may be done (by default everybody may do everything).
+    ///
+    /// Members of `system:masters`, as the [default user](Self::default_user) is, may do everything all the same. The
+    /// server begins with the roles and bindings of a kube-apiserver, such as `cluster-admin`, `edit` and `view`.
+    pub fn rbac(mut self, enforce: bool) -> Self {
+        self.rbac = enforce;
+        self
+    }
+
+    /// Who issues tokens of service accounts, and the audience they have if none is asked for (by default
+    /// `https://localhost`).
+    pub fn service_account_issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = issuer.into();
+        self
+    }
+
+    /// Lets a service in the process answer for the webhooks of a host: `NAME.NAMESPACE.svc` for those that a
+    /// configuration gives by their service, the host of the URL for others; with `:PORT` for one port only.
+    ///
+    /// ```
+    /// use std::convert::Infallible;
+    ///
+    /// use bytes::Bytes;
+    /// use http::{Request, Response};
+    /// use http_body_util::Full;
+    /// use k8s_embedded_apiserver::EmbeddedApiServer;
+    ///
+    /// let webhook = tower::service_fn(|_: Request<Full<Bytes>>| async {
+    ///     Ok::<_, Infallible>(Response::new(Full::new(Bytes::from("{}"))))
+    /// });
+    /// let server = EmbeddedApiServer::builder().webhook("policy.default.svc", webhook).build();
+    /// # let _ = server;
+    /// ```
+    pub fn webhook<S, B>(mut self, host: impl Into<String>, service: S) -> Self
+    where
+        S: Service<Request<Full<Bytes>>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+        B: Body + Send,
+        B::Data: Send,
+        B::Error: Into<BoxError>,
+    {
+        self.webhooks.serve(host.into(), service);
+        self
+    }
+
+    /// Where the webhooks of a host listen, whose name is written as for [`webhook`](Self::webhook). They are called
+    /// over HTTPS, and their certificate is checked against the `caBundle` of the configuration.
+    #[cfg(feature = "http")]
+    pub fn webhook_address(mut self, host: impl Into<String>, address: std::net::SocketAddr) -> Self {
+        self.webhooks.resolve(host.into(), address);
+        self
+    }
+
     /// A server of its own.
     #[must_use]
     pub fn build(self) -> EmbeddedApiServer {
@@ -124,7 +210,15 @@ impl Builder {
         let mut state = State::new(source, self.history_limit, at_once);
         crate::start::fill(&mut state);
         crate::plugins::first_classes(&mut state);
+        state.access.default_user = self.default_user.map(Arc::new);
+        state.access.signer.issuer = self.issuer;
+        let tokens = self.tokens.into_iter();
+        state.access.tokens = tokens.map(|(token, user)| (token, Arc::new(user))).collect();
+        if self.rbac {
+            auth::install_policy(&mut state);
+            state.access.enforce_roles();
+        }
         state.controllers = self.controllers;
-        EmbeddedApiServer::with_state(state)
+        EmbeddedApiServer::with_state(state, self.webhooks)
     }
 }

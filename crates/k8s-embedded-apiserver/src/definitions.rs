@@ -351,6 +351,8 @@ fn kind_of(
         validate: |_, _| Vec::new(),
         warn: |_, _| Vec::new(),
         custom: Some(Arc::new(row)),
+        review: None,
+        custom: Some(Arc::new(custom)),
     }
 }
 

@@ -192,6 +192,8 @@ pub(crate) struct Kind {
     /// The warnings about a valid object; the second argument is the object before an update.
     pub(crate) warn: fn(&Value, Option<&Value>) -> Vec<String>,
     pub(crate) custom: Option<Arc<Custom>>,
+    /// Answers what is posted, for kinds that are not kept.
+    pub(crate) review: Option<crate::auth::Review>,
 }
 
 impl Kind {
@@ -265,6 +267,7 @@ impl Kind {
             validate: |_, _| Vec::new(),
             warn: |_, _| Vec::new(),
             custom: None,
+            review: None,
         }
     }
 
@@ -284,6 +287,11 @@ impl Kind {
 
     pub(crate) fn list_kind(mut self, name: &'static str) -> Self {
         self.list_kind = name.into();
+        self
+    }
+
+    pub(crate) fn answered(mut self, review: crate::auth::Review) -> Self {
+        self.review = Some(review);
         self
     }
 

@@ -81,7 +81,10 @@
 
 #![doc = include_str!("kubectl.md")]
 
+mod admission;
 mod api_body;
+mod as_user;
+mod auth;
 mod background;
 mod body;
 mod builder;
@@ -124,5 +127,7 @@ mod watch;
 mod yaml;
 
 pub use api_body::ApiBody;
+pub use as_user::AsUser;
+pub use auth::{TokenFileError, User, parse_token_file};
 pub use builder::Builder;
 pub use server::{ApiFuture, EmbeddedApiServer};

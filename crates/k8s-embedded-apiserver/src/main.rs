@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
-use k8s_embedded_apiserver::EmbeddedApiServer;
+use clap::{Parser, ValueEnum};
 use k8s_embedded_apiserver::http::{Certificate, Front, Kubeconfig, KubeconfigFile};
+use k8s_embedded_apiserver::{EmbeddedApiServer, User, parse_token_file};
 use tokio::net::TcpListener;
 
 /// A Kubernetes API server in one process, for kubectl and for trying things out.
@@ -29,6 +29,63 @@ struct Arguments {
     /// Speaks HTTPS, and HTTP/2, with a certificate made for it; the kubeconfig has its authority.
     #[arg(long)]
     tls: bool,
+
+    /// Users by their bearer tokens: lines of token,user,uid,"group1,group2", as kube-apiserver reads them.
+    ///
+    /// Without it everybody is the user admin of the group system:masters, whatever token they show (but that of a
+    /// service account). With it who shows no token is system:anonymous, and unknown tokens are refused.
+    #[arg(long, value_name = "PATH")]
+    token_auth_file: Option<PathBuf>,
+
+    /// Whether who shows no token is let in as system:anonymous, given a token file.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, requires = "token_auth_file")]
+    anonymous_auth: bool,
+
+    /// What users may do who are not in the group system:masters.
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = AuthorizationMode::Rbac)]
+    authorization_mode: AuthorizationMode,
+
+    /// Issuer of the tokens of service accounts, and whom they are for by default.
+    #[arg(long, value_name = "URL")]
+    service_account_issuer: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AuthorizationMode {
+    /// What their roles allow.
+    #[value(name = "RBAC")]
+    Rbac,
+    /// Everything.
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+}
+
+/// The server that the arguments describe.
+fn server(arguments: &Arguments) -> Result<EmbeddedApiServer, Box<dyn Error>> {
+    let mut builder = EmbeddedApiServer::builder()
+        .rbac(arguments.authorization_mode == AuthorizationMode::Rbac);
+    if let Some(issuer) = &arguments.service_account_issuer {
+        builder = builder.service_account_issuer(issuer);
+    }
+    if let Some(path) = &arguments.token_auth_file {
+        let failed = |source| TokenFile {
+            path: path.clone(),
+            source,
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| failed(error.into()))?;
+        for (token, user) in parse_token_file(&text).map_err(|error| failed(error.into()))? {
+            builder = builder.token(token, user);
+        }
+        builder = builder.default_user(arguments.anonymous_auth.then(User::anonymous));
+    }
+    Ok(builder.build())
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {} (--token-auth-file)", path.display())]
+struct TokenFile {
+    path: PathBuf,
+    source: Box<dyn Error>,
 }
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
@@ -65,6 +122,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
+        let server = server(arguments)?;
         // Before anything is said, so that a signal right after it is not lost.
         let interrupted = interruption()?;
         let address = arguments.listen;
@@ -72,7 +130,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             .await
             .map_err(|source| ListenError { address, source })?;
         let address = listener.local_addr()?;
-        let mut front = Front::new(EmbeddedApiServer::new());
+        let mut front = Front::new(server);
         let mut kubeconfig = Kubeconfig::new(address);
         let mut url = format!("http://{address}");
         if arguments.tls {
@@ -86,7 +144,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             .as_ref()
             .map(|path| KubeconfigFile::write(path, kubeconfig))
             .transpose()?;
-        announce(&url, address, file.as_ref())?;
+        announce(&url, address, file.as_ref(), arguments.token_auth_file.is_none())?;
         let served = front.serve(listener, interrupted).await;
         if let Some(file) = file {
             file.remove()?;
@@ -96,7 +154,12 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 /// The URL goes to the standard output alone, for programs; the rest is for people.
-fn announce(url: &str, address: SocketAddr, file: Option<&KubeconfigFile>) -> io::Result<()> {
+fn announce(
+    url: &str,
+    address: SocketAddr,
+    file: Option<&KubeconfigFile>,
+    open: bool,
+) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{url}")?;
     out.flush()?;
@@ -105,7 +168,7 @@ fn announce(url: &str, address: SocketAddr, file: Option<&KubeconfigFile>) -> io
         None => format!("--server {url}"),
     };
     eprintln!("Try: kubectl {target} get namespaces");
-    if !address.ip().is_loopback() {
+    if open && !address.ip().is_loopback() {
         eprintln!("warning: whoever can reach {address} may do everything here");
     }
     Ok(())

@@ -103,6 +103,7 @@ fn has_subresource(kind: &Kind, subresource: &str) -> bool {
     match subresource {
         "status" => kind.status,
         "scale" => kind.scale.is_some(),
+        "token" => kind.storage == "serviceaccounts",
         "finalize" => kind.storage == crate::lifecycle::NAMESPACES,
         _ => false,
     }

@@ -21,7 +21,9 @@ use http_body_util::{BodyExt, Limited};
 use serde_json::Value;
 use tower::{BoxError, Service};
 
+use crate::admission::{self, Session};
 use crate::api_body::ApiBody;
+use crate::auth;
 use crate::background::{self, Background};
 use crate::body;
 use crate::builder::Builder;
@@ -62,6 +64,7 @@ const BODY_PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub struct EmbeddedApiServer {
     shared: Arc<Shared>,
+    webhooks: Arc<admission::Client>,
 }
 
 /// The state and its lock.
@@ -106,13 +109,14 @@ impl EmbeddedApiServer {
         Builder::new()
     }
 
-    pub(crate) fn with_state(state: State) -> Self {
+    pub(crate) fn with_state(state: State, webhooks: admission::Client) -> Self {
         let state = Mutex::new(state);
         Self {
             shared: Arc::new(Shared {
                 state,
                 background: Background::default(),
             }),
+            webhooks: Arc::new(webhooks),
         }
     }
 
@@ -132,7 +136,19 @@ impl EmbeddedApiServer {
         };
         let accept = header(ACCEPT).unwrap_or_default();
         let path = parts.uri.path();
-        match self.shared.with(|state| route(path, &state.registry)) {
+        // The caller first: who may do nothing learns nothing of what there is.
+        let routed = self.shared.with(|state| {
+            let user = auth::caller(state, &parts)?;
+            Ok((user, route(path, &state.registry)))
+        });
+        let (user, route) = match routed {
+            Ok((user, route)) => (Some(user), route),
+            Err(failure) => (None, Route::Refused(failure)),
+        };
+        match route {
+            Route::Target(target) if is_unserved(&target) => {
+                refusal(&Failure::no_such_resource())
+            }
             Route::Target(target) if is_unrouted(&parts.method, &target) => {
                 if target.kind.is_custom() {
                     plain_not_found()
@@ -148,6 +164,7 @@ impl EmbeddedApiServer {
                     content_type: header(CONTENT_TYPE),
                     user_agent: header(USER_AGENT),
                     body,
+                    user: user.unwrap_or_default(),
                 });
                 match call {
                     Ok(call) => self.resource(call, &accept).await,
@@ -165,21 +182,27 @@ impl EmbeddedApiServer {
         let kind = call.kind();
         let of_version = kind.custom.as_ref().map(|custom| custom.warning.clone());
         let warning = of_version.unwrap_or_else(|| kind.deprecated.map(String::from));
-        let mut response = match self.try_resource(&call, accept).await {
+        let mut session = Session::default();
+        let mut response = match self.try_resource(&call, accept, &mut session).await {
             Ok(response) => response,
             Err(failure) => refusal(&failure),
         };
-        if let Some(text) = warning {
+        for text in warning.into_iter().chain(session.take_warnings()) {
             warn(&mut response, &text);
         }
         response
     }
 
-    async fn try_resource(&self, call: &Call, accept: &str) -> Result<Response<ApiBody>, Failure> {
+    async fn try_resource(
+        &self,
+        call: &Call,
+        accept: &str,
+        session: &mut Session,
+    ) -> Result<Response<ApiBody>, Failure> {
         let representation = Representation::negotiate(accept)?;
         let include = IncludeObject::parse(call.query.get("includeObject").unwrap_or_default())?;
         let rendering = Rendering::new(representation, include, call.target.kind.clone());
-        let answer = self.handle(call).await?;
+        let answer = self.handle(call, session).await?;
         self.write(
             &call.target,
             answer,
@@ -189,11 +212,15 @@ impl EmbeddedApiServer {
     }
 
     /// Does what is asked for, after a while if it asks for a version to come.
-    async fn handle(&self, call: &Call) -> Result<Answer, Failure> {
+    async fn handle(&self, call: &Call, session: &mut Session) -> Result<Answer, Failure> {
         let mut left = None;
         loop {
+            let questions = session.take_open();
+            if !questions.is_empty() {
+                self.webhooks.ask(questions, session).await;
+            }
             let (answer, mut changed) = self.shared.with(|state| {
-                let answer = verbs::handle(state, call);
+                let answer = attempt(state, call, session);
                 let changed = match answer {
                     Ok(Answer::NotYet(_)) => {
                         Some(state.store.subscribe(&call.kind().storage).changed)
@@ -203,6 +230,9 @@ impl EmbeddedApiServer {
                 (answer, changed)
             });
             background::attend(&self.shared);
+            if session.waits() {
+                continue;
+            }
             let Ok(Answer::NotYet(wanted)) = answer else {
                 return answer;
             };
@@ -341,11 +371,32 @@ fn tagged(content_type: &'static str, value: &Value, known: Option<&str>) -> Res
     response
 }
 
+/// Does what is asked for, as far as it gets without asking webhooks.
+fn attempt(state: &mut State, call: &Call, session: &mut Session) -> Result<Answer, Failure> {
+    let writes = !matches!(call.method, Method::GET | Method::HEAD);
+    if !writes || !admission::has_webhooks(state) {
+        return verbs::handle(state, call);
+    }
+    session.restart();
+    let fixed = *session.fixed.get_or_insert_with(|| state.source.fix());
+    let rng = state.source.begin(fixed);
+    std::mem::swap(&mut state.admission.session, session);
+    let answer = verbs::handle(state, call);
+    std::mem::swap(&mut state.admission.session, session);
+    state.source.resume(rng);
+    answer
+}
+
 /// Objects of a namespaced kind can be listed over all namespaces, but not written there.
 fn is_unrouted(method: &Method, target: &Target) -> bool {
     target.kind.namespaced
         && target.namespace.is_none()
         && *method != Method::GET
+}
+
+/// Reviews of a namespace are not served over all namespaces.
+fn is_unserved(target: &Target) -> bool {
+    target.kind.review.is_some() && target.kind.namespaced && target.namespace.is_none()
 }
 
 async fn read_body<B>(body: B) -> Result<Bytes, Failure>

@@ -22,6 +22,16 @@ pub(crate) struct Source {
     rng: StdRng,
     /// Of its own, so that the number of requests says nothing about the uids of objects.
     audit: StdRng,
+    secret: [u8; 32],
+    /// The time while a write that begins anew is at work.
+    fixed: Option<Timestamp>,
+}
+
+/// Randomness and time of one write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fixed {
+    seed: u64,
+    now: Timestamp,
 }
 
 impl fmt::Debug for Source {
@@ -37,11 +47,38 @@ impl Source {
             clock: clock.unwrap_or_else(|| Box::new(virtual_clock())),
             rng: StdRng::seed_from_u64(seed),
             audit: StdRng::seed_from_u64(!seed),
+            // Of another stream, so that a secret more changes no uid.
+            secret: StdRng::seed_from_u64((!seed).rotate_left(1)).random(),
+            fixed: None,
         }
     }
 
+    /// What tokens are signed with.
+    pub(crate) fn secret(&self) -> &[u8] {
+        &self.secret
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
-        (self.clock)()
+        self.fixed.unwrap_or_else(|| (self.clock)())
+    }
+
+    /// Randomness and time of a write that may begin several times, each time with the same.
+    pub(crate) fn fix(&mut self) -> Fixed {
+        Fixed {
+            seed: self.rng.next_u64(),
+            now: self.now(),
+        }
+    }
+
+    /// Goes on with the randomness and time of a write; what there was is given back and set with [`Self::resume`].
+    pub(crate) fn begin(&mut self, fixed: Fixed) -> StdRng {
+        self.fixed = Some(fixed.now);
+        std::mem::replace(&mut self.rng, StdRng::seed_from_u64(fixed.seed))
+    }
+
+    pub(crate) fn resume(&mut self, rng: StdRng) {
+        self.fixed = None;
+        self.rng = rng;
     }
 
     /// Now in whole seconds, as in `creationTimestamp`.

@@ -1,5 +1,7 @@
 //! `Status` answers: what the server says when a request fails, and after a delete.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use k8s_api_schema::{FieldError, quote};
@@ -78,7 +80,7 @@ pub(crate) struct Failure {
     /// HTTP status code.
     pub(crate) code: u16,
     /// Empty where the real server sends none.
-    pub(crate) reason: &'static str,
+    pub(crate) reason: Cow<'static, str>,
     pub(crate) message: String,
     /// `None` leaves `details` out; `Some` of nothing sends `{}`.
     pub(crate) details: Option<Box<Details>>,
@@ -99,7 +101,7 @@ impl Failure {
     fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason,
+            reason: reason.into(),
             message: message.into(),
             details: None,
             warnings: Vec::new(),
@@ -412,7 +414,7 @@ impl Failure {
             "code": self.code,
         });
         if !self.reason.is_empty() {
-            status["reason"] = self.reason.into();
+            status["reason"] = self.reason.clone().into();
         }
         if let Some(details) = &self.details {
             status["details"] = details.to_json();

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::authentication::v1 as authentication;
 
+use crate::auth::reviews;
 use crate::codec::typed;
 use crate::kinds::Kind;
 
@@ -14,7 +15,8 @@ pub(super) fn kinds() -> Vec<Kind> {
             typed::<authentication::SelfSubjectReview>,
         )
         .cluster()
-        .verbs(&["create"]),
+        .verbs(&["create"])
+        .answered(reviews::self_subject),
         Kind::row(
             ("authentication.k8s.io", "v1", "TokenReview"),
             "tokenreviews",
@@ -22,6 +24,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             typed::<authentication::TokenReview>,
         )
         .cluster()
-        .verbs(&["create"]),
+        .verbs(&["create"])
+        .answered(reviews::token),
     ]
 }

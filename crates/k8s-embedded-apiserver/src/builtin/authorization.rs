@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::authorization::v1 as authorization;
 
+use crate::auth::reviews;
 use crate::codec::typed;
 use crate::kinds::Kind;
 
@@ -13,7 +14,8 @@ pub(super) fn kinds() -> Vec<Kind> {
             "localsubjectaccessreview",
             typed::<authorization::LocalSubjectAccessReview>,
         )
-        .verbs(&["create"]),
+        .verbs(&["create"])
+        .answered(reviews::local_subject_access),
         Kind::row(
             ("authorization.k8s.io", "v1", "SelfSubjectAccessReview"),
             "selfsubjectaccessreviews",
@@ -21,7 +23,8 @@ pub(super) fn kinds() -> Vec<Kind> {
             typed::<authorization::SelfSubjectAccessReview>,
         )
         .cluster()
-        .verbs(&["create"]),
+        .verbs(&["create"])
+        .answered(reviews::self_subject_access),
         Kind::row(
             ("authorization.k8s.io", "v1", "SelfSubjectRulesReview"),
             "selfsubjectrulesreviews",
@@ -29,7 +32,8 @@ pub(super) fn kinds() -> Vec<Kind> {
             typed::<authorization::SelfSubjectRulesReview>,
         )
         .cluster()
-        .verbs(&["create"]),
+        .verbs(&["create"])
+        .answered(reviews::self_subject_rules),
         Kind::row(
             ("authorization.k8s.io", "v1", "SubjectAccessReview"),
             "subjectaccessreviews",
@@ -37,6 +41,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             typed::<authorization::SubjectAccessReview>,
         )
         .cluster()
-        .verbs(&["create"]),
+        .verbs(&["create"])
+        .answered(reviews::subject_access),
     ]
 }

@@ -125,10 +125,13 @@ fn entries(resource: &ApiResource) -> Vec<Value> {
     if !resource.categories.is_empty() {
         main.insert("categories".into(), json!(resource.categories));
     }
-    main.insert(
-        "storageVersionHash".into(),
-        storage_version_hash(resource).into(),
-    );
+    // What is only posted is not stored.
+    if resource.verbs != ["create"] {
+        main.insert(
+            "storageVersionHash".into(),
+            storage_version_hash(resource).into(),
+        );
+    }
     let mut all = vec![Value::Object(main)];
     all.extend(
         resource

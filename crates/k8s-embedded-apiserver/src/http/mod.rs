@@ -1,8 +1,8 @@
 //! The server over HTTP, for kubectl and other programs (feature `http`).
 //!
 //! [`serve`] speaks plain HTTP/1.1; a [`Front`] with a [`Certificate`] speaks HTTPS, and HTTP/2 to the clients that
-//! ask for it, as those of Go do. Listen on a loopback address: without access control whoever can connect may do
-//! everything.
+//! ask for it, as those of Go do. Listen on a loopback address: whoever can connect may do everything, unless the server was built
+//! with users ([`Builder::default_user`](crate::Builder::default_user)).
 //!
 //! ```
 //! use k8s_embedded_apiserver::{EmbeddedApiServer, http};

@@ -16,6 +16,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::admission::Admission;
+use crate::auth::{Access, ISSUER, Signer};
 use crate::background::Attendance;
 use crate::definitions as crds;
 use crate::managed;
@@ -57,6 +59,8 @@ pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) registry: Registry,
     pub(crate) source: Source,
+    pub(crate) access: Access,
+    pub(crate) admission: Admission,
     /// The ports of nodes that services have.
     pub(crate) node_ports: services::Ports,
     pub(crate) controllers: Controllers,
@@ -122,7 +126,10 @@ impl State {
         for kind in registry.kinds() {
             store.open(&kind.storage);
         }
+        let access = Access::new(Signer::new(source.secret(), ISSUER.into()));
         Self {
+            access,
+            admission: Admission::default(),
             store,
             registry,
             source,

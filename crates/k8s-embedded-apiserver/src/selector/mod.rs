@@ -2,6 +2,8 @@
 
 mod field;
 mod label;
+mod object;
 
 pub(crate) use field::{FieldRules, FieldSelector};
 pub(crate) use label::LabelSelector;
+pub(crate) use object::ObjectSelector;

@@ -6,6 +6,8 @@ use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
 use super::{Answer, Call, Ownership, validate};
+use crate::admission;
+use crate::auth;
 use crate::body;
 use crate::custom;
 use crate::kinds::{Generation, Kind};
@@ -72,7 +74,16 @@ pub(super) fn insert(
         call.track(state, None, &mut object);
     }
     admit(state, call, &object)?;
-    plugins::mutate(state, kind, &mut object, None)?;
+    let sent_name = metadata::name(&object).to_owned();
+    let attributes = admission::Attributes {
+        call,
+        operation: admission::Operation::Create,
+        name: &sent_name,
+        old: None,
+        dry_run,
+    };
+    admission::mutate(state, attributes, Some(&mut object))?;
+    auth::check_escalation(state, call, &object, None)?;
     prepare(state, kind, &mut object);
     let place = name_it(state, call, &mut object);
     if kind.storage == services::STORAGE {
@@ -83,6 +94,14 @@ pub(super) fn insert(
     plugins::validate(state, kind, &object, None)?;
     warnings.extend((kind.warn)(&object, None));
     let name = metadata::name(&object).to_owned();
+    if call.method != http::Method::POST {
+        admission::authorize_create(state, call, &object)?;
+    }
+    let attributes = admission::Attributes {
+        name: &name,
+        ..attributes
+    };
+    admission::validate(state, attributes, Some(&object))?;
     if let Some(existing) = state.store.at(&place) {
         return Err(if existing.is_deleting() {
             Failure::being_deleted(&kind.group, &kind.plural, &name)
@@ -99,7 +118,7 @@ pub(super) fn insert(
 }
 
 /// The namespace of the path is that of the object.
-pub(super) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), Failure> {
+pub(crate) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), Failure> {
     let sent = metadata::namespace(object);
     let own = call.namespace().unwrap_or_default();
     if !sent.is_empty() && sent != own {

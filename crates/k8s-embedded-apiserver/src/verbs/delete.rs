@@ -1,9 +1,12 @@
 //! DELETE of an object and of a collection.
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::Value;
 
 use super::{Answer, Call, list};
+use crate::admission;
 use crate::body;
 use crate::codec::typed;
 use crate::kinds::Deleted;
@@ -156,6 +159,7 @@ pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> 
     let place = call.place(call.name());
     let existing = call.existing(state)?;
     options.check(call, &existing)?;
+    admission::delete(state, call, &existing, options.dry_run)?;
     let deletion = if options.dry_run {
         state.would_delete(&place, options.manner)
     } else {
@@ -190,6 +194,7 @@ pub(super) fn collection(state: &mut State, call: &Call) -> Result<Answer, Failu
     if let Some(version) = call.query.get("resourceVersion") {
         options.version = Some(version.into());
     }
+    admit_all(state, call, &objects, options.dry_run)?;
     for object in objects {
         options.check(call, &object)?;
         if !options.dry_run {
@@ -204,4 +209,22 @@ pub(super) fn collection(state: &mut State, call: &Call) -> Result<Answer, Failu
         }
     }
     Ok(Answer::List(list))
+}
+
+/// Puts each delete before admission. A write that waits for webhooks begins anew, so that nothing may be deleted
+/// before all of them have answered.
+fn admit_all(
+    state: &mut State,
+    call: &Call,
+    objects: &[Arc<Object>],
+    dry_run: bool,
+) -> Result<(), Failure> {
+    let mut waiting = Ok(());
+    for object in objects {
+        match admission::delete(state, call, object, dry_run) {
+            Err(failure) if state.admission.session.waits() => waiting = Err(failure),
+            other => other?,
+        }
+    }
+    waiting
 }

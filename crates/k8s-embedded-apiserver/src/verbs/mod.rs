@@ -18,6 +18,7 @@ use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::auth::{self, User};
 use crate::body;
 use crate::custom;
 use crate::kinds::Kind;
@@ -31,6 +32,7 @@ use crate::store::{self, Place};
 use crate::validation;
 use crate::watch::WatchPlan;
 
+pub(crate) use create::set_namespace;
 pub(crate) use list::Selection;
 
 /// One request for a resource.
@@ -42,6 +44,8 @@ pub(crate) struct Call {
     pub(crate) content_type: Option<String>,
     pub(crate) user_agent: Option<String>,
     pub(crate) body: Bytes,
+    /// Who asks.
+    pub(crate) user: Arc<User>,
 }
 
 /// The answer to a request for a resource.
@@ -183,7 +187,7 @@ impl Call {
     }
 
     /// Who owns the fields that the request sets.
-    fn manager(&self) -> String {
+    pub(crate) fn manager(&self) -> String {
         match self.query.get("fieldManager") {
             Some(manager) => manager.into(),
             None => managed::from_user_agent(self.user_agent.as_deref().unwrap_or_default()),
@@ -191,7 +195,7 @@ impl Call {
     }
 
     /// Writes into `new` who owns its fields after it was written over `live`, both in the stored form.
-    fn track(&self, state: &State, live: Option<&Value>, new: &mut Value) {
+    pub(crate) fn track(&self, state: &State, live: Option<&Value>, new: &mut Value) {
         let write = managed::Write {
             kind: self.kind(),
             subresource: self.target.subresource.as_deref().unwrap_or_default(),
@@ -266,12 +270,17 @@ fn is_allowed(call: &Call) -> bool {
 }
 
 fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    if let Some(review) = call.kind().review {
+        return auth::review(state, call, review);
+    }
     let target = &call.target;
     let subresource = target.subresource.as_deref();
     if subresource.is_none() && !is_allowed(call) {
         return Err(Failure::method_not_allowed());
     }
     match (call.method.as_str(), target.name.is_some(), subresource) {
+        ("POST", true, Some("token")) => auth::request_token(state, call),
+        (_, true, Some("token")) => Err(Failure::method_not_allowed()),
         ("GET" | "HEAD", true, Some("scale")) => scale::get(state, call),
         ("PUT", true, Some("scale")) => scale::replace(state, call),
         ("PATCH", true, Some("scale")) => scale::patch(state, call),

@@ -6,6 +6,8 @@ use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
 use super::{Answer, Call, Ownership, create, validate};
+use crate::admission;
+use crate::auth;
 use crate::body::{self, Decoded};
 use crate::custom;
 use crate::defaults;
@@ -161,12 +163,18 @@ pub(super) fn finish(
     if ownership == Ownership::Track {
         call.track(state, Some(existing), &mut new);
     }
+    let attributes = admission::Attributes {
+        call,
+        operation: admission::Operation::Update,
+        name: call.name(),
+        old: Some(existing),
+        dry_run,
+    };
+    admission::mutate(state, attributes, Some(&mut new))?;
+    auth::check_escalation(state, call, &new, Some(existing))?;
     check_version(call, existing, metadata::version(&new))?;
     keep_system_fields(&mut new, existing);
     let subresource = call.target.subresource.as_deref();
-    if subresource.is_none() {
-        plugins::mutate(state, kind, &mut new, Some(existing))?;
-    }
     if subresource == Some("status") {
         let written = with_status_of(kind, existing, &new);
         let sent = std::mem::replace(&mut new, written);
@@ -206,6 +214,7 @@ pub(super) fn finish(
         plugins::validate(state, kind, &new, Some(existing))?;
     }
     warnings.extend((kind.warn)(&new, Some(existing)));
+    admission::validate(state, attributes, Some(&new))?;
     metadata_mut(&mut new).insert("resourceVersion".into(), metadata::version(existing).into());
     k8s_structured_merge::keep_times(existing, &mut new);
     if dry_run {

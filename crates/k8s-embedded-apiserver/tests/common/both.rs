@@ -49,7 +49,7 @@ pub(crate) async fn servers() -> Vec<Server> {
 pub(crate) fn embedded() -> Server {
     Server {
         name: "embedded",
-        client: kube::Client::new(EmbeddedApiServer::new(), "default"),
+        client: kube::Client::new(EmbeddedApiServer::builder().rbac(true).build(), "default"),
     }
 }
 
