@@ -25,8 +25,7 @@ pub(crate) fn handle(state: &mut State, call: &Call, review: Review) -> Result<A
     if call.method != Method::POST {
         return Err(Failure::method_not_allowed());
     }
-    call.query.dry_run("CreateOptions")?;
-    let validation = call.query.field_validation("CreateOptions")?;
+    let validation = call.query.write_options("CreateOptions")?.validation;
     let decoded = body::decode(
         &call.body,
         call.content_type.as_deref(),

@@ -40,8 +40,7 @@ static TOKEN_REQUEST: LazyLock<Kind> = LazyLock::new(|| {
 
 /// POST of a TokenRequest.
 pub(crate) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    call.query.dry_run("CreateOptions")?;
-    let validation = call.query.field_validation("CreateOptions")?;
+    let validation = call.query.write_options("CreateOptions")?.validation;
     let decoded = body::decode(
         &call.body,
         call.content_type.as_deref(),
