@@ -350,9 +350,8 @@ fn kind_of(
         on_update: |_, _| {},
         validate: |_, _| Vec::new(),
         warn: |_, _| Vec::new(),
-        custom: Some(Arc::new(row)),
         review: None,
-        custom: Some(Arc::new(custom)),
+        custom: Some(Arc::new(row)),
     }
 }
 
