@@ -128,6 +128,7 @@ impl Reader {
                     .any(|strategy| strategy == "retainKeys"),
                 key: field.key.map(Into::into),
             },
+            inlined: field.inlined.into(),
             protobuf: field
                 .protobuf
                 .split('.')

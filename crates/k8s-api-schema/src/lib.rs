@@ -2,6 +2,7 @@
 
 mod builtin;
 mod field_error;
+pub mod json;
 mod model;
 mod quantity;
 mod text;

@@ -190,6 +190,8 @@ pub struct Field {
     pub patch: Patch,
     /// Its number in protobuf, after those of the messages that it is in there but not in JSON; empty where it has none.
     pub protobuf: Vec<u32>,
+    /// The Go fields of the structs that it is inlined from, parted by dots; empty for most.
+    pub inlined: Box<str>,
 }
 
 impl Field {
@@ -203,6 +205,7 @@ impl Field {
             empty: Empty::Omitted,
             patch: Patch::default(),
             protobuf: Vec::new(),
+            inlined: "".into(),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Columns are parted by tabs. A type has its OpenAPI name, its name in Go, and `key=value` columns: `kinds`
 //! (group/version/kind), `map` (`x-kubernetes-map-type`), `unions`, and `value` for types that are one JSON value. A
 //! field, whose line begins with a tab, has its name, its type, and after that: `#` protobuf number (with the numbers of
-//! the messages around it, parted by dots), `o` omitempty and `z` omitzero of its Go tag, `!` required, `list`
+//! the messages around it, parted by dots), `in` the Go fields of the structs that it is inlined from, `o` omitempty and `z` omitzero of its Go tag, `!` required, `list`
 //! (`x-kubernetes-list-type` with its keys), `map`, `patch` and `key` (`x-kubernetes-patch-*`), `default`, `enum`.
 //!
 //! A type is written as in Go: `*` pointer, `[]` list, `{}` map (with the name of the keys' type), `<name>` before a
@@ -49,6 +49,8 @@ pub struct PublishedField {
     pub type_: &'static str,
     /// The path of its protobuf number, parted by dots; empty where it has none.
     pub protobuf: &'static str,
+    /// The Go fields of the structs that it is inlined from, parted by dots.
+    pub inlined: &'static str,
     /// `omitempty`.
     pub omit_empty: bool,
     /// `omitzero`.
@@ -139,6 +141,7 @@ fn field_line(line: &'static str) -> PublishedField {
             ("oz", _) => (field.omit_empty, field.omit_zero) = (true, true),
             ("!", _) => field.required = true,
             ("hidden", _) => field.hidden = true,
+            (_, Some(("in", inlined))) => field.inlined = inlined,
             (_, Some(("list", list))) => {
                 let (list, keys) = list.split_once(':').unwrap_or((list, ""));
                 field.list = Some(list);

@@ -77,6 +77,7 @@ func describeField(field field, property component, required bool) (string, erro
 		}
 	}
 	add("#", field.number)
+	add("in=", field.inlined)
 	add("", field.omit)
 	if required {
 		add("", "!")

@@ -101,7 +101,9 @@ func modelName(t reflect.Type) (string, bool) {
 type field struct {
 	name, omit string
 	number     string
-	typ        reflect.Type
+	// inlined names the Go fields of the structs that it is inlined from, parted by dots.
+	inlined string
+	typ     reflect.Type
 }
 
 // fieldsOf lists the JSON fields; outer is what their protobuf numbers begin with: a number and a dot
@@ -131,7 +133,10 @@ func fieldsOf(t reflect.Type, outer string) ([]field, error) {
 			if err != nil {
 				return nil, err
 			}
-			fields = append(fields, inner...)
+			for _, field := range inner {
+				field.inlined = strings.TrimSuffix(f.Name+"."+field.inlined, ".")
+				fields = append(fields, field)
+			}
 			continue
 		case name == "":
 			name = f.Name
