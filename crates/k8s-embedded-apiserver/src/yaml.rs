@@ -1,100 +1,174 @@
-//! YAML bodies, of which JSON is the usual one.
+//! YAML bodies, as the server reads them: the first document, in which a later key wins over an earlier one.
 
-use std::collections::BTreeSet;
+use std::fmt;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
 
-/// The value of a YAML text. Of a key that is there twice the last counts.
+/// A document, and what is told of keys that are there twice.
+#[derive(Debug, Default)]
+pub(crate) struct Document {
+    pub(crate) value: Value,
+    /// `line 3: key "name" already set in map`.
+    pub(crate) duplicates: Vec<String>,
+}
+
+/// Reads the first document.
 ///
 /// # Errors
 ///
 /// Text that says what is wrong.
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
+    let text = first_document(text);
+    if text.trim().is_empty() {
+        return Ok(Document::default());
+    }
+    let mut duplicates = Vec::new();
+    let mut options = Options::default();
+    options.duplicate_keys = DuplicateKeyPolicy::PassThrough;
+    options.with_snippet = false;
+    let seed = Node(&mut duplicates);
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
+        seed.deserialize(reader)
+    })
+    .map_err(|error| told(&error))?;
+    Ok(Document { value, duplicates })
+}
+
+fn told(error: &serde_saphyr::Error) -> String {
+    tracing::debug!(%error, "YAML not read");
+    let text = error.to_string();
+    let what = if text.contains("mapping values are not allowed") {
+        "mapping values are not allowed in this context"
+    } else {
+        text.lines().next().unwrap_or_default()
+    };
+    match error.location() {
+        Some(at) if at.line() > 1 => format!("yaml: line {}: {what}", at.line()),
+        _ => format!("yaml: {what}"),
+    }
+}
+
+/// The value of a text that may be JSON, which is the usual one.
 pub(crate) fn to_json(bytes: &[u8]) -> Result<Value, String> {
     if let Ok(value) = serde_json::from_slice(bytes) {
         return Ok(value);
     }
-    let options = serde_saphyr::options! {
-        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
-    };
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Ok(Value::Null);
-    }
-    serde_saphyr::from_slice_with_options(bytes, options).map_err(|error| {
-        tracing::debug!(%error, "YAML not read");
-        let text = error.to_string();
-        if text.contains("mapping values are not allowed") {
-            return "yaml: mapping values are not allowed in this context".into();
-        }
-        format!("yaml: {}", text.lines().next().unwrap_or_default())
-    })
+    Ok(read(bytes)?.value)
 }
 
-/// What is said of keys that a text has twice in one object: `line 1: key "name" already set in map`.
+/// What is said of keys that a text has twice in one object.
 pub(crate) fn duplicate_keys(bytes: &[u8]) -> Vec<String> {
-    if serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok() {
-        return duplicate_json_keys(bytes);
-    }
-    let read: Result<Value, _> = serde_saphyr::from_slice(bytes);
-    let Err(error) = read else { return Vec::new() };
-    let serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } = error.without_snippet()
-    else {
-        return Vec::new();
-    };
-    let line = error.location().map_or(1, |location| location.line());
-    vec![said(line, key)]
+    read(bytes).unwrap_or_default().duplicates
 }
 
-fn said(line: impl std::fmt::Display, key: &str) -> String {
-    format!(
-        "line {line}: key {} already set in map",
-        k8s_api_schema::quote(key)
-    )
-}
-
-/// Scans JSON that is known to be valid.
-fn duplicate_json_keys(bytes: &[u8]) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut open: Vec<Option<BTreeSet<String>>> = Vec::new();
-    let (mut at, mut line) = (0, 1);
-    let mut is_key = false;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'{' => {
-                open.push(Some(BTreeSet::new()));
-                is_key = true;
-            }
-            b'[' => {
-                open.push(None);
-                is_key = false;
-            }
-            b'}' | b']' => {
-                open.pop();
-                is_key = false;
-            }
-            b',' => is_key = matches!(open.last(), Some(Some(_))),
-            b'\n' => line += 1,
-            b'"' => {
-                let start = at;
-                at += 1;
-                while bytes.get(at).is_some_and(|byte| *byte != b'"') {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                let text = bytes.get(start..=at).unwrap_or_default();
-                if is_key && let Some(Some(keys)) = open.last_mut() {
-                    let key: String = serde_json::from_slice(text).unwrap_or_default();
-                    if keys.contains(&key) {
-                        found.push(said(line, &key));
-                    } else {
-                        keys.insert(key);
-                    }
-                    is_key = false;
-                }
-            }
-            _ => {}
+/// The text up to the line that begins the second document.
+fn first_document(text: &str) -> &str {
+    let mut length = 0;
+    let mut has_content = false;
+    for line in text.split_inclusive('\n') {
+        let is_marker = line.starts_with("---") && line[3..].trim_start() != line[3..].trim_end()
+            || line.trim_end() == "---";
+        if is_marker && has_content {
+            return &text[..length];
         }
-        at += 1;
+        has_content |= !is_marker && !line.trim().is_empty() && !line.trim().starts_with('#');
+        length += line.len();
     }
-    found
+    text
+}
+
+struct Node<'a>(&'a mut Vec<String>);
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        self.deserialize(reader)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(Node(&mut *self.0))? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<Spanned<Key>>()? {
+            let line = key.referenced.line();
+            let key = key.value.0;
+            if map.contains_key(&key) {
+                let text = format!(
+                    "line {line}: key {} already set in map",
+                    k8s_api_schema::quote(&key)
+                );
+                self.0.push(text);
+            }
+            let value = entries.next_value_seed(Node(&mut *self.0))?;
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+/// A key of JSON: the text of any single value.
+struct Key(String);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: serde::Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let mut duplicates = Vec::new();
+        Ok(Self(match Node(&mut duplicates).deserialize(reader)? {
+            Value::String(text) => text,
+            other => other.to_string(),
+        }))
+    }
 }
 
 #[cfg(test)]
@@ -104,21 +178,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yaml_and_json_are_read() {
-        for (text, expected) in [
-            ("a: 1\nb: [x, y]", json!({"a": 1, "b": ["x", true]})),
-            ("{\"a\": {\"b\": null}}", json!({"a": {"b": null}})),
-            ("a: 1\na: 2", json!({"a": 2})),
-            ("{\"a\": 1, \"a\": 2}", json!({"a": 2})),
-            ("", json!(null)),
-            ("[1]", json!([1])),
-            (
-                "a: yes\nb: 'yes'\nc: ~",
-                json!({"a": true, "b": "yes", "c": null}),
-            ),
-        ] {
-            assert_eq!(to_json(text.as_bytes()), Ok(expected), "{text}");
-        }
+    fn the_first_document_with_its_last_keys() {
+        let read = read(
+            b"# a comment\n---\nmetadata:\n  name: a\n  name: b\ndata: {1: x, a: 'y', a: z}\nlist: [1, 1.5, null, true]\n--- \nnext: 1\n",
+        )
+        .expect("YAML");
+        assert_eq!(
+            read.value,
+            json!({"metadata": {"name": "b"}, "data": {"1": "x", "a": "z"}, "list": [1, 1.5, null, true]})
+        );
+        assert_eq!(
+            read.duplicates,
+            [
+                r#"line 5: key "name" already set in map"#,
+                r#"line 6: key "a" already set in map"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_is_null_and_errors_name_the_line() {
+        assert_eq!(read(b" \n").expect("nothing").value, Value::Null);
+        let error = read(b"a: 1\nb: [c\n").expect_err("no end");
+        assert!(error.starts_with("yaml: line "), "{error}");
+        assert!(read(b"\xff").is_err());
         assert_eq!(
             to_json(b"a: b: c"),
             Err("yaml: mapping values are not allowed in this context".into())
@@ -126,22 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_there_twice() {
-        for (text, expected) in [
-            ("{\"a\": 1, \"b\": {\"a\": [\"a\", {\"a\": 1}]}}", vec![]),
-            (
-                "{\"a\": {\"x\\\"\": 1,\n\"x\\\"\": 2}, \"a\": 3}",
-                vec![
-                    "line 2: key \"x\\\"\" already set in map",
-                    "line 2: key \"a\" already set in map",
-                ],
-            ),
-            (
-                "a: 1\nb: 2\na: 3",
-                vec!["line 3: key \"a\" already set in map"],
-            ),
-        ] {
-            assert_eq!(duplicate_keys(text.as_bytes()), expected, "{text}");
-        }
+    fn json_is_yaml() {
+        assert_eq!(to_json(b"{\"a\": 1, \"a\": [2]}"), Ok(json!({"a": [2]})));
+        assert_eq!(
+            duplicate_keys(b"{\"a\": {\"x\": 1,\n\"x\": 2}, \"a\": 3}"),
+            [
+                "line 2: key \"x\" already set in map",
+                "line 2: key \"a\" already set in map",
+            ]
+        );
+        let yaml = to_json(b"a: yes\nb: 'yes'\nc: ~");
+        assert_eq!(yaml, Ok(json!({"a": true, "b": "yes", "c": null})));
     }
 }

@@ -17,9 +17,11 @@ use serde_json::Value;
 
 use crate::model::{Schema, TypeId};
 
+pub(crate) use numbers::float;
 pub use scan::{MAX_DEPTH, check};
 pub use time::{micro_time, time};
-pub use zero::{is_empty, zero};
+pub(crate) use time::{seconds_of, time_of};
+pub use zero::{is_empty, settle, zero};
 
 /// How deep lists and objects may be nested where they are kept.
 ///
@@ -93,6 +95,15 @@ impl<'a> Checked<'a> {
     /// The text of the server's decoder.
     pub fn decode_untyped(self) -> Result<Decoded, String> {
         untyped::decode(self.0)
+    }
+
+    /// Reads any value; of duplicate fields the last one counts.
+    ///
+    /// # Errors
+    ///
+    /// The text of the server's decoder.
+    pub fn decode_any(self) -> Result<Value, String> {
+        untyped::any(self.0)
     }
 
     /// The `apiVersion` and `kind` of an object, found as the server finds them: whatever the case of the keys, the last

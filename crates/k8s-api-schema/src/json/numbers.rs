@@ -11,7 +11,7 @@ const WHOLE: f64 = 9.2e18;
     clippy::float_cmp,
     reason = "the float is whole and small enough"
 )]
-pub(super) fn float(value: f64) -> Value {
+pub(crate) fn float(value: f64) -> Value {
     if value.trunc() == value && value.abs() < WHOLE {
         return Value::from(value as i64);
     }

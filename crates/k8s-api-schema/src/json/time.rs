@@ -40,6 +40,26 @@ pub fn micro_time(text: &str) -> Result<Option<String>, String> {
     Ok(parsed.map(|(seconds, micros)| format!("{}.{micros:06}Z", civil(seconds))))
 }
 
+/// The text of seconds since 1970, with microseconds if there shall be any; `None` for the year 1 and for what no four
+/// digits tell.
+pub(crate) fn time_of(seconds: i64, micros: Option<i64>) -> Option<String> {
+    const END: i64 = 253_402_300_800;
+    if !(NEVER + 1..END).contains(&seconds) {
+        return None;
+    }
+    let text = civil(seconds);
+    Some(match micros {
+        None => format!("{text}Z"),
+        Some(micros) => format!("{text}.{:06}Z", micros.clamp(0, 999_999)),
+    })
+}
+
+/// Seconds and microseconds since 1970 of a time that the server wrote.
+pub(crate) fn seconds_of(text: &str) -> Option<(i64, u32)> {
+    let parsed = parse(text, true).or_else(|_| parse(text, false));
+    parsed.ok().flatten()
+}
+
 /// Seconds and microseconds since 1970.
 fn parse(text: &str, micro: bool) -> Result<Option<(i64, u32)>, String> {
     let layout = if micro { MICRO_LAYOUT } else { LAYOUT };

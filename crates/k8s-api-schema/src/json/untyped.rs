@@ -27,6 +27,17 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Decoded, String> {
     }
 }
 
+pub(super) fn any(bytes: &[u8]) -> Result<Value, String> {
+    let mut error = None;
+    let value = value(
+        &mut Reader::new(bytes),
+        &mut Strict::default(),
+        &mut error,
+        0,
+    )?;
+    error.map_or(Ok(value), Err)
+}
+
 /// One value. Numbers beyond all floats are the error of the whole, which is read on for others.
 pub(super) fn value(
     reader: &mut Reader<'_>,

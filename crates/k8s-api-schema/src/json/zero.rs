@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::{Empty, Scalar, Schema, Type, TypeId};
+use crate::model::{Empty, Scalar, Schema, Struct, Type, TypeId};
 
 /// How the server writes the zero value of a Go type.
 ///
@@ -34,6 +34,33 @@ pub fn zero(schema: &Schema, id: TypeId) -> Value {
             Scalar::Bytes | Scalar::Time | Scalar::MicroTime | Scalar::Any => Value::Null,
         },
         Type::Map(_) | Type::List(_) | Type::Any => Value::Null,
+    }
+}
+
+/// Leaves out what is empty and adds what is always written, in a struct whose fields are as they came.
+pub fn settle(schema: &Schema, struct_: &Struct, map: &mut Map<String, Value>) {
+    for (name, field) in &struct_.fields {
+        let empty = match map.get(name) {
+            None => true,
+            Some(value) => match field.empty {
+                Empty::Omitted => is_empty(value, schema, field.type_),
+                _ => value.is_null(),
+            },
+        };
+        if !empty {
+            continue;
+        }
+        match field.empty {
+            Empty::Omitted | Empty::Pointer => {
+                map.remove(name);
+            }
+            Empty::Written => {
+                map.insert(name.clone(), zero(schema, field.type_));
+            }
+            Empty::Null => {
+                map.insert(name.clone(), Value::Null);
+            }
+        }
     }
 }
 
