@@ -1,27 +1,29 @@
 //! From the bytes of a request to an object in its stored form.
 
-use serde_json::Value;
+use std::borrow::Cow;
 
-use crate::codec::unknown_fields;
+use k8s_api_schema::json::{self, Checked};
+use k8s_api_schema::{builtin, protobuf};
+use serde_json::{Map, Value};
+
 use crate::custom;
-use crate::json_error::{syntax_error, type_name};
 use crate::kinds::Kind;
-use crate::metadata::{object_mut, text};
-use crate::protobuf;
+use crate::metadata::object_mut;
 use crate::query::FieldValidation;
 use crate::registry::Registry;
 use crate::status::Failure;
+use crate::yaml;
 
 /// The largest body that is read, in bytes, as on a real server.
 pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 
 /// The media types of bodies.
-const ACCEPTED: &[&str] = &["application/json", "application/yaml"];
+const ACCEPTED: &[&str] = &["application/json", "application/yaml", PROTOBUF];
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// Reads JSON; what is wrong with it is told in the words of the real server.
+/// Reads any JSON; what is wrong with it is told in the words of the real server.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, String> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| syntax_error(bytes).unwrap_or_else(|| error.to_string()))
+    Checked::new(bytes)?.decode_any()
 }
 
 /// The beginning of a body, as messages quote it.
@@ -51,65 +53,153 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Reads JSON or YAML, by the content type.
+/// A body whose media type is known.
+enum Content<'a> {
+    Json {
+        text: Cow<'a, [u8]>,
+        /// What is told of keys that are there twice in YAML.
+        duplicates: Vec<String>,
+    },
+    Protobuf(protobuf::Envelope<'a>),
+}
+
+impl<'a> Content<'a> {
+    /// # Errors
+    ///
+    /// 415 for another media type; a text for what is not in it.
+    fn open(bytes: &'a [u8], content_type: Option<&str>) -> Result<Result<Self, String>, Failure> {
+        let essence = content_type
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim();
+        Ok(match essence {
+            "" | "application/json" | "*/*" => Ok(Self::Json {
+                text: bytes.into(),
+                duplicates: Vec::new(),
+            }),
+            "application/yaml" => yaml::read(bytes).map(|document| Self::Json {
+                text: document.value.to_string().into_bytes().into(),
+                duplicates: document.duplicates,
+            }),
+            PROTOBUF => protobuf::open(bytes).map(Self::Protobuf),
+            _ => return Err(Failure::unsupported_media_type(ACCEPTED)),
+        })
+    }
+}
+
+/// Says that a body is not even an object with a type.
+fn unrecognized(bytes: &[u8], kind: &str, why: &str) -> Failure {
+    Failure::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({})",
+        summary(bytes)
+    ))
+}
+
+/// Why JSON is not an object with a type.
+fn no_type(why: &str) -> String {
+    format!("couldn't get version/kind; json parse error: {why}")
+}
+
+/// Reads JSON, YAML or protobuf, by the content type; `kind` is of a built-in type that it is read by from protobuf.
 ///
 /// # Errors
 ///
 /// 415 for another type, 400 for a text that is neither.
 pub(crate) fn read(bytes: &[u8], content_type: Option<&str>, kind: &str) -> Result<Value, Failure> {
-    let essence = content_type
-        .unwrap_or_default()
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
-    match essence {
-        "" | "application/json" | "*/*" => parse(bytes).map_err(|why| {
-            let of_kind = format!("the object provided is unrecognized (must be of type {kind})");
-            let why = format!("couldn't get version/kind; json parse error: {why}");
-            Failure::bad_request(format!("{of_kind}: {why} ({})", summary(bytes)))
-        }),
-        "application/yaml" | "text/yaml" => serde_saphyr::from_slice(bytes).map_err(|error| {
-            Failure::bad_request(format!("error converting YAML to JSON: {error}"))
-        }),
-        "application/vnd.kubernetes.protobuf" => {
-            protobuf::read(bytes, kind).map_err(Failure::bad_request)
+    let wrong = |why: String| unrecognized(bytes, kind, &why);
+    match Content::open(bytes, content_type)?.map_err(wrong)? {
+        Content::Json { text, .. } => Checked::new(&text)
+            .and_then(Checked::decode_any)
+            .map_err(|why| wrong(no_type(&why))),
+        Content::Protobuf(envelope) => {
+            let (group, version) = match envelope.api_version.split_once('/') {
+                Some(both) => both,
+                None => ("", &*envelope.api_version),
+            };
+            let found = if envelope.kind.is_empty() {
+                kind
+            } else {
+                &envelope.kind
+            };
+            let id = builtin().find(group, version, found);
+            let id = id.or_else(|| builtin().find("", "v1", found));
+            let id = id.ok_or_else(|| wrong(format!("no kind {found:?} is registered")))?;
+            let mut object =
+                protobuf::decode(envelope.message, builtin(), id).map_err(wrong)?;
+            let map = object_mut(&mut object);
+            map.insert("apiVersion".into(), envelope.api_version.into());
+            map.insert("kind".into(), envelope.kind.into());
+            Ok(object)
         }
-        _ => Err(Failure::unsupported_media_type(ACCEPTED)),
     }
 }
 
-/// An object in its stored form, and the fields of the body that it does not have.
-#[derive(Debug)]
+/// A value by a built-in type, as the server writes it.
+///
+/// # Errors
+///
+/// The text of the server's decoder.
+pub(crate) fn typed(
+    value: &Value,
+    (group, version, kind): (&str, &str, &str),
+) -> Result<Value, String> {
+    let id = builtin()
+        .find(group, version, kind)
+        .ok_or_else(|| format!("no kind {kind:?} is registered for version {version:?}"))?;
+    Ok(json::decode(value.to_string().as_bytes(), builtin(), id)?.value)
+}
+
+/// An object in its stored form, and what a strict reader says of the body.
+#[derive(Debug, Default)]
 pub(crate) struct Decoded {
     pub(crate) object: Value,
+    /// Keys that YAML has twice.
+    duplicates: Vec<String>,
+    /// Whole texts about unknown and duplicate fields, in the order of the body.
+    pub(crate) strict: Vec<String>,
+    /// Paths of fields that a schema of a custom kind does not have.
     pub(crate) unknown: Vec<String>,
 }
 
 impl Decoded {
-    /// What is said about unknown fields.
+    /// What is told of unknown and duplicate fields, each alone.
+    fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let mut unknown: Vec<&String> = self.unknown.iter().collect();
+        unknown.sort();
+        unknown.dedup();
+        let unknown = unknown
+            .into_iter()
+            .map(|path| Cow::from(format!("unknown field {}", k8s_api_schema::quote(path))));
+        self.strict.iter().map(|text| text.into()).chain(unknown)
+    }
+
+    /// What is said about unknown and duplicate fields.
     pub(crate) fn warnings(&self, validation: FieldValidation) -> Vec<String> {
         match validation {
             FieldValidation::Warn => self
-                .unknown
+                .duplicates
                 .iter()
-                .map(|path| format!("unknown field {path:?}"))
+                .cloned()
+                .chain(self.texts().map(Cow::into_owned))
                 .collect(),
             FieldValidation::Ignore | FieldValidation::Strict => Vec::new(),
         }
     }
 
-    /// Why unknown fields are refused, if they are.
+    /// Why unknown and duplicate fields are refused, if they are.
     pub(crate) fn strict_error(&self, validation: FieldValidation) -> Option<String> {
-        if validation != FieldValidation::Strict || self.unknown.is_empty() {
+        if validation != FieldValidation::Strict {
             return None;
         }
-        let fields: Vec<String> = self
-            .unknown
-            .iter()
-            .map(|path| format!("unknown field {path:?}"))
-            .collect();
-        Some(format!("strict decoding error: {}", fields.join(", ")))
+        let mut texts: Vec<Cow<'_, str>> = Vec::new();
+        if !self.duplicates.is_empty() {
+            let lines = self.duplicates.join("\n  ");
+            texts.push(format!("yaml: unmarshal errors:\n  {lines}").into());
+        }
+        texts.extend(self.texts());
+        (!texts.is_empty()).then(|| format!("strict decoding error: {}", texts.join(", ")))
     }
 }
 
@@ -121,11 +211,38 @@ pub(crate) fn decode(
     registry: &Registry,
     validation: FieldValidation,
 ) -> Result<Decoded, Failure> {
-    let object = read(bytes, content_type, &kind.kind)?;
-    let object = check_type(object, bytes, kind, registry)?;
-    let decoded = to_stored(object, kind).map_err(Failure::bad_request)?;
+    let wrong = |why: String| unrecognized(bytes, &kind.kind, &why);
+    let refuse = |why: String| Failure::bad_request(cannot_handle(kind, &why));
+    let decoded = match Content::open(bytes, content_type)?.map_err(wrong)? {
+        Content::Json { text, duplicates } => {
+            let text = Checked::new(&text).map_err(|why| wrong(no_type(&why)))?;
+            let type_ = text.type_of().map_err(|why| wrong(no_type(&why)))?;
+            check_type(&type_, bytes, kind, registry)?;
+            let read = match &kind.types {
+                Some((schema, id)) if !kind.is_custom() => text.decode(schema, *id),
+                _ => text.decode_untyped(),
+            };
+            let read = read.map_err(refuse)?;
+            let mut decoded = store(read, kind).map_err(refuse)?;
+            decoded.duplicates = duplicates;
+            decoded
+        }
+        Content::Protobuf(envelope) => {
+            let type_ = (envelope.api_version, envelope.kind);
+            check_type(&type_, bytes, kind, registry)?;
+            let Some((schema, id)) = kind.types.as_ref().filter(|_| !kind.is_custom()) else {
+                return Err(Failure::unsupported_media_type(ACCEPTED));
+            };
+            let value = protobuf::decode(envelope.message, schema, *id).map_err(refuse)?;
+            let read = json::Decoded {
+                value,
+                strict: Vec::new(),
+            };
+            store(read, kind).map_err(refuse)?
+        }
+    };
     match decoded.strict_error(validation) {
-        Some(why) => Err(Failure::bad_request(cannot_handle(kind, &why))),
+        Some(why) => Err(refuse(why)),
         None => Ok(decoded),
     }
 }
@@ -139,62 +256,30 @@ fn cannot_handle(kind: &Kind, why: &str) -> String {
 
 /// Checks that the body is of the kind of the path.
 fn check_type(
-    mut object: Value,
+    (version, name): &(String, String),
     bytes: &[u8],
     kind: &Kind,
     registry: &Registry,
-) -> Result<Value, Failure> {
-    if object.is_null() && !kind.is_custom() {
-        object = Value::Object(serde_json::Map::new());
-    }
-    if !object.is_object() {
-        let type_name = type_name(&object);
-        return Err(Failure::bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
-             json: cannot unmarshal {type_name} into Go value of type struct {{ APIVersion string \
-             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }} ({})",
-            kind.kind,
-            summary(bytes)
-        )));
-    }
-    for key in ["apiVersion", "kind"] {
-        if let Some(wrong) = object
-            .get(key)
-            .filter(|value| !value.is_string() && !value.is_null())
-        {
-            return Err(Failure::bad_request(format!(
-                "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
-                 json: cannot unmarshal {} into Go struct field .{key} of type string ({})",
-                kind.kind,
-                type_name(wrong),
-                summary(bytes)
-            )));
-        }
-    }
-    let sent_version = text(&object, "/apiVersion").to_owned();
-    let sent_kind = text(&object, "/kind").to_owned();
+) -> Result<(), Failure> {
     if kind.is_custom() {
-        check_custom_type(&object, &sent_version, &sent_kind, kind)?;
+        check_custom_type(bytes, version, name, kind)
     } else {
-        check_builtin_type(&sent_version, &sent_kind, kind, registry)?;
+        check_builtin_type(version, name, kind, registry)
     }
-    Ok(object)
 }
 
 fn check_custom_type(
-    object: &Value,
+    bytes: &[u8],
     sent_version: &str,
     sent_kind: &str,
     kind: &Kind,
 ) -> Result<(), Failure> {
-    let cannot = |why: String| Failure::bad_request(cannot_handle(kind, &why));
     if sent_kind.is_empty() {
-        return Err(cannot(format!("Object 'Kind' is missing in '{object}'")));
-    }
-    if sent_version.is_empty() {
-        return Err(cannot(format!(
-            "Object 'apiVersion' is missing in '{object}'"
-        )));
+        let why = format!(
+            "Object 'Kind' is missing in '{}'",
+            String::from_utf8_lossy(bytes)
+        );
+        return Err(unrecognized(bytes, &kind.kind, &why));
     }
     if sent_version != kind.api_version() {
         return Err(Failure::bad_request(format!(
@@ -203,9 +288,9 @@ fn check_custom_type(
         )));
     }
     if sent_kind != kind.kind {
-        return Err(cannot(format!(
+        return Err(Failure::bad_request(cannot_handle(kind, &format!(
             "no kind {sent_kind:?} is registered for version {sent_version:?} in scheme \"pkg/runtime/scheme.go:111\""
-        )));
+        ))));
     }
     Ok(())
 }
@@ -261,23 +346,56 @@ fn check_builtin_type(
 /// # Errors
 ///
 /// Text that names the field with a wrong type.
-pub(crate) fn to_stored(mut object: Value, kind: &Kind) -> Result<Decoded, String> {
-    let map = object_mut(&mut object);
+pub(crate) fn to_stored(object: Value, kind: &Kind) -> Result<Decoded, String> {
+    let read = match &kind.types {
+        Some((schema, id)) if !kind.is_custom() => {
+            json::decode(object.to_string().as_bytes(), schema, *id)?
+        }
+        _ => json::Decoded {
+            value: object,
+            strict: Vec::new(),
+        },
+    };
+    store(read, kind)
+}
+
+/// The stored form of an object that was read by its type.
+fn store(read: json::Decoded, kind: &Kind) -> Result<Decoded, String> {
+    let mut decoded = Decoded {
+        object: read.value,
+        strict: read.strict,
+        ..Decoded::default()
+    };
+    let map = object_mut(&mut decoded.object);
     map.insert("apiVersion".into(), kind.api_version().into());
     map.insert("kind".into(), kind.kind.as_ref().into());
-    let read = (kind.normalize)(object.clone()).map_err(|why| cannot_handle(kind, &why))?;
-    let mut unknown = unknown_fields(&object, &read);
-    let mut object = (kind.to_storage)(read);
+    let mut object = (kind.to_storage)(decoded.object);
     if kind.is_custom() {
-        let dropped =
-            custom::receive(&mut object, kind).map_err(|why| cannot_handle(kind, &why))?;
-        unknown.extend(dropped);
+        decoded.unknown.extend(custom::receive(&mut object, kind)?);
+    }
     }
     let metadata = crate::metadata::metadata_mut(&mut object);
     // It is gone for good.
     metadata.remove("selfLink");
     (kind.default)(&mut object);
-    Ok(Decoded { object, unknown })
+    decoded.object = object;
+    Ok(decoded)
+}
+
+/// Reads the metadata of a custom object, like that of any other, and gives the paths of unknown fields.
+fn read_metadata(object: &mut Map<String, Value>) -> Result<Vec<String>, String> {
+    const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let sent = object.remove("metadata").unwrap_or_default();
+    let Some(id) = builtin().by_name(META) else {
+        return Err(format!("{META} is not known"));
+    };
+    let read = json::decode(sent.to_string().as_bytes(), builtin(), id)?;
+    object.insert("metadata".into(), read.value);
+    let unknown = read.strict.iter().filter_map(|text| {
+        let path = text.strip_prefix("unknown field \"")?.strip_suffix('"')?;
+        Some(format!("metadata.{path}"))
+    });
+    Ok(unknown.collect())
 }
 
 /// A stored object as the kind's version shows it.
@@ -321,19 +439,6 @@ mod tests {
         assert_eq!(
             summary(br#"{"metadata":{"name":"a"}} trailing"#),
             r#"{"metadata":{"name":"a"}} trai ..."#
-        );
-    }
-
-    #[test]
-    fn json_errors_read_like_those_of_go() {
-        assert_eq!(parse(b"{"), Err("unexpected end of JSON input".into()));
-        assert_eq!(
-            parse(b"{} trailing"),
-            Err("invalid character 't' after top-level value".into())
-        );
-        assert_eq!(
-            parse(b"x"),
-            Err("invalid character 'x' looking for beginning of value".into())
         );
     }
 }

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_custom_schema::CustomSchema;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
-use crate::codec::typed;
 use crate::custom::{self, Schemas};
 use crate::kinds::{Custom, Deleted, Generation, Kind, NameRule, Scale, VERBS};
 use crate::metadata::{entry_mut, is_deleting, object_mut, text, texts};
@@ -338,7 +336,6 @@ fn kind_of(
         generation: Generation::Content,
         names: NameRule::Subdomain,
         fields: FieldRules::Listed(&[]),
-        normalize: custom_object,
         types: schemas
             .get(text(version, "/name"))
             .map(|schema| custom::types(schema)),
@@ -353,18 +350,6 @@ fn kind_of(
         review: None,
         custom: Some(Arc::new(row)),
     }
-}
-
-/// The metadata of a custom object is read like that of any other; the rest stays as it was sent.
-fn custom_object(mut object: Value) -> Result<Value, String> {
-    let map = object_mut(&mut object);
-    let metadata = map
-        .remove("metadata")
-        .filter(|metadata| !metadata.is_null())
-        .unwrap_or_else(|| json!({}));
-    let metadata = typed::<ObjectMeta>(metadata).map_err(|why| format!("metadata: {why}"))?;
-    map.insert("metadata".into(), metadata);
-    Ok(object)
 }
 
 /// The path of a scale field, `.spec.replicas`, as a JSON pointer.

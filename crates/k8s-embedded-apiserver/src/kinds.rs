@@ -171,8 +171,6 @@ pub(crate) struct Kind {
     pub(crate) names: NameRule,
     /// Fields of fieldSelector beside name and namespace.
     pub(crate) fields: FieldRules<'static>,
-    /// Reads a body into the kind's fields and writes it as the real server would.
-    pub(crate) normalize: fn(Value) -> Result<Value, String>,
     /// It is another form of the objects of another kind.
     pub(crate) is_view: bool,
     /// The kind's type: of built-in kinds as the server publishes it, of custom ones by their schema.
@@ -222,7 +220,6 @@ impl Kind {
         gvk: (&'static str, &'static str, &'static str),
         plural: &'static str,
         singular: &'static str,
-        normalize: fn(Value) -> Result<Value, String>,
     ) -> Self {
         let (group, version, kind) = gvk;
         let storage = if group.is_empty() {
@@ -254,7 +251,6 @@ impl Kind {
             generation: Generation::Untouched,
             names: NameRule::Subdomain,
             fields: FieldRules::MetadataOnly,
-            normalize,
             is_view: false,
             types: builtin()
                 .find(group, version, kind)

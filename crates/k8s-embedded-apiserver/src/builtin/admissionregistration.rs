@@ -1,8 +1,6 @@
 //! The group `admissionregistration.k8s.io`.
 
-use k8s_openapi::api::admissionregistration::v1 as admission;
 
-use crate::codec::typed;
 use crate::{defaults, validation};
 use crate::kinds::{Generation, Kind};
 
@@ -15,8 +13,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "MutatingAdmissionPolicy",
             ),
             "mutatingadmissionpolicies",
-            "mutatingadmissionpolicy",
-            typed::<admission::MutatingAdmissionPolicy>,
+            "mutatingadmissionpolicy"
         )
         .cluster()
         .in_category("api-extensions")
@@ -30,8 +27,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "MutatingAdmissionPolicyBinding",
             ),
             "mutatingadmissionpolicybindings",
-            "mutatingadmissionpolicybinding",
-            typed::<admission::MutatingAdmissionPolicyBinding>,
+            "mutatingadmissionpolicybinding"
         )
         .cluster()
         .in_category("api-extensions")
@@ -45,8 +41,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "MutatingWebhookConfiguration",
             ),
             "mutatingwebhookconfigurations",
-            "mutatingwebhookconfiguration",
-            typed::<admission::MutatingWebhookConfiguration>,
+            "mutatingwebhookconfiguration"
         )
         .cluster()
         .in_category("api-extensions")
@@ -61,8 +56,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "ValidatingAdmissionPolicy",
             ),
             "validatingadmissionpolicies",
-            "validatingadmissionpolicy",
-            typed::<admission::ValidatingAdmissionPolicy>,
+            "validatingadmissionpolicy"
         )
         .cluster()
         .with_status()
@@ -78,8 +72,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "ValidatingAdmissionPolicyBinding",
             ),
             "validatingadmissionpolicybindings",
-            "validatingadmissionpolicybinding",
-            typed::<admission::ValidatingAdmissionPolicyBinding>,
+            "validatingadmissionpolicybinding"
         )
         .cluster()
         .in_category("api-extensions")
@@ -93,8 +86,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "ValidatingWebhookConfiguration",
             ),
             "validatingwebhookconfigurations",
-            "validatingwebhookconfiguration",
-            typed::<admission::ValidatingWebhookConfiguration>,
+            "validatingwebhookconfiguration"
         )
         .cluster()
         .in_category("api-extensions")

@@ -1,8 +1,6 @@
 //! The group `apiextensions.k8s.io`.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions;
 
-use crate::codec::typed;
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
             "customresourcedefinitions",
-            "customresourcedefinition",
-            typed::<apiextensions::CustomResourceDefinition>,
+            "customresourcedefinition"
         )
         .short(&["crd", "crds"])
         .cluster()

@@ -1,8 +1,6 @@
 //! The group `apiregistration.k8s.io`.
 
-use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1 as apiregistration;
 
-use crate::codec::typed;
 use crate::defaults;
 use crate::kinds::Kind;
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("apiregistration.k8s.io", "v1", "APIService"),
             "apiservices",
-            "apiservice",
-            typed::<apiregistration::APIService>,
+            "apiservice"
         )
         .cluster()
         .with_status()

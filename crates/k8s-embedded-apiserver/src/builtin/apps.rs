@@ -1,8 +1,6 @@
 //! The group `apps`.
 
-use k8s_openapi::api::apps::v1 as apps;
 
-use crate::codec::typed;
 use crate::kinds::{Generation, Kind, NameRule};
 use crate::selector::FieldRules;
 use crate::{defaults, validation};
@@ -14,8 +12,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("apps", "v1", "Deployment"),
             "deployments",
-            "deployment",
-            typed::<apps::Deployment>,
+            "deployment"
         )
         .short(&["deploy"])
         .in_all()
@@ -27,8 +24,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("apps", "v1", "ReplicaSet"),
             "replicasets",
-            "replicaset",
-            typed::<apps::ReplicaSet>,
+            "replicaset"
         )
         .short(&["rs"])
         .in_all()
@@ -41,8 +37,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("apps", "v1", "StatefulSet"),
             "statefulsets",
-            "statefulset",
-            typed::<apps::StatefulSet>,
+            "statefulset"
         )
         .short(&["sts"])
         .in_all()
@@ -55,8 +50,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("apps", "v1", "DaemonSet"),
             "daemonsets",
-            "daemonset",
-            typed::<apps::DaemonSet>,
+            "daemonset"
         )
         .short(&["ds"])
         .in_all()
@@ -69,8 +63,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("apps", "v1", "ControllerRevision"),
             "controllerrevisions",
-            "controllerrevision",
-            typed::<apps::ControllerRevision>,
+            "controllerrevision"
         )
         .defaults(defaults::apps::controller_revision)
         .validated(validation::apps::controller_revision),

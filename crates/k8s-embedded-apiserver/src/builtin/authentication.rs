@@ -1,9 +1,7 @@
 //! The group `authentication.k8s.io`, whose objects are questions and are not stored.
 
-use k8s_openapi::api::authentication::v1 as authentication;
 
 use crate::auth::reviews;
-use crate::codec::typed;
 use crate::kinds::Kind;
 
 pub(super) fn kinds() -> Vec<Kind> {
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authentication.k8s.io", "v1", "SelfSubjectReview"),
             "selfsubjectreviews",
-            "selfsubjectreview",
-            typed::<authentication::SelfSubjectReview>,
+            "selfsubjectreview"
         )
         .cluster()
         .verbs(&["create"])
@@ -20,8 +17,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authentication.k8s.io", "v1", "TokenReview"),
             "tokenreviews",
-            "tokenreview",
-            typed::<authentication::TokenReview>,
+            "tokenreview"
         )
         .cluster()
         .verbs(&["create"])

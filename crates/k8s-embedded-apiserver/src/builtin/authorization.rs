@@ -1,9 +1,7 @@
 //! The group `authorization.k8s.io`, whose objects are questions and are not stored.
 
-use k8s_openapi::api::authorization::v1 as authorization;
 
 use crate::auth::reviews;
-use crate::codec::typed;
 use crate::kinds::Kind;
 
 pub(super) fn kinds() -> Vec<Kind> {
@@ -11,16 +9,14 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authorization.k8s.io", "v1", "LocalSubjectAccessReview"),
             "localsubjectaccessreviews",
-            "localsubjectaccessreview",
-            typed::<authorization::LocalSubjectAccessReview>,
+            "localsubjectaccessreview"
         )
         .verbs(&["create"])
         .answered(reviews::local_subject_access),
         Kind::row(
             ("authorization.k8s.io", "v1", "SelfSubjectAccessReview"),
             "selfsubjectaccessreviews",
-            "selfsubjectaccessreview",
-            typed::<authorization::SelfSubjectAccessReview>,
+            "selfsubjectaccessreview"
         )
         .cluster()
         .verbs(&["create"])
@@ -28,8 +24,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authorization.k8s.io", "v1", "SelfSubjectRulesReview"),
             "selfsubjectrulesreviews",
-            "selfsubjectrulesreview",
-            typed::<authorization::SelfSubjectRulesReview>,
+            "selfsubjectrulesreview"
         )
         .cluster()
         .verbs(&["create"])
@@ -37,8 +32,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authorization.k8s.io", "v1", "SubjectAccessReview"),
             "subjectaccessreviews",
-            "subjectaccessreview",
-            typed::<authorization::SubjectAccessReview>,
+            "subjectaccessreview"
         )
         .cluster()
         .verbs(&["create"])

@@ -1,8 +1,6 @@
 //! The group `autoscaling`. Stored is the form of autoscaling/v2.
 
-use k8s_openapi::api::autoscaling::{v1, v2};
 
-use crate::codec::typed;
 use crate::convert;
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
@@ -11,12 +9,11 @@ use crate::{defaults, validation};
 const STORAGE: &str = "horizontalpodautoscalers.autoscaling";
 
 pub(super) fn kinds() -> Vec<Kind> {
-    let row = |version, normalize| {
+    let row = |version| {
         Kind::row(
             ("autoscaling", version, "HorizontalPodAutoscaler"),
             "horizontalpodautoscalers",
             "horizontalpodautoscaler",
-            normalize,
         )
         .short(&["hpa"])
         .in_all()
@@ -26,8 +23,8 @@ pub(super) fn kinds() -> Vec<Kind> {
         .validated(validation::autoscaling::horizontal_pod_autoscaler)
     };
     vec![
-        row("v2", typed::<v2::HorizontalPodAutoscaler>),
-        row("v1", typed::<v1::HorizontalPodAutoscaler>).view_of(
+        row("v2"),
+        row("v1").view_of(
             STORAGE,
             convert::autoscaler::to_v2,
             convert::autoscaler::to_v1,

@@ -1,8 +1,6 @@
 //! The group `batch`.
 
-use k8s_openapi::api::batch::v1 as batch;
 
-use crate::codec::typed;
 use crate::kinds::{Generation, Kind};
 use crate::selector::FieldRules;
 use crate::{defaults, validation};
@@ -11,7 +9,7 @@ const SUCCESSFUL: &[(&str, &str)] = &[("status.successful", "status.succeeded")]
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
-        Kind::row(("batch", "v1", "Job"), "jobs", "job", typed::<batch::Job>)
+        Kind::row(("batch", "v1", "Job"), "jobs", "job")
             .in_all()
             .with_status()
             .generation(Generation::Spec)
@@ -22,8 +20,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("batch", "v1", "CronJob"),
             "cronjobs",
-            "cronjob",
-            typed::<batch::CronJob>,
+            "cronjob"
         )
         .short(&["cj"])
         .in_all()

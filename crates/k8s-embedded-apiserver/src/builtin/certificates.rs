@@ -1,8 +1,6 @@
 //! The group `certificates.k8s.io`.
 
-use k8s_openapi::api::certificates::v1 as certificates;
 
-use crate::codec::typed;
 use crate::defaults;
 use crate::kinds::{Kind, SUBRESOURCE_VERBS, Subresource};
 use crate::selector::FieldRules;
@@ -19,8 +17,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("certificates.k8s.io", "v1", "CertificateSigningRequest"),
             "certificatesigningrequests",
-            "certificatesigningrequest",
-            typed::<certificates::CertificateSigningRequest>,
+            "certificatesigningrequest"
         )
         .short(&["csr"])
         .cluster()
@@ -35,8 +32,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("certificates.k8s.io", "v1", "ClusterTrustBundle"),
             "clustertrustbundles",
-            "clustertrustbundle",
-            typed::<certificates::ClusterTrustBundle>,
+            "clustertrustbundle"
         )
         .cluster()
         .needs_version()
@@ -47,8 +43,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("certificates.k8s.io", "v1", "PodCertificateRequest"),
             "podcertificaterequests",
-            "podcertificaterequest",
-            typed::<certificates::PodCertificateRequest>,
+            "podcertificaterequest"
         )
         .with_status()
         .needs_version()

@@ -1,15 +1,14 @@
 //! The group `coordination.k8s.io`.
 
 use crate::kinds::Kind;
-use crate::{defaults, times, validation};
+use crate::{defaults, validation};
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
         Kind::row(
             ("coordination.k8s.io", "v1", "Lease"),
             "leases",
-            "lease",
-            times::lease,
+            "lease"
         )
         .created_by_put()
         .needs_version()

@@ -1,11 +1,9 @@
 //! The core group, but for pods.
 
-use k8s_openapi::api::core::v1 as core;
 
-use crate::codec::typed;
 use crate::kinds::{Kind, NameRule, Subresource};
 use crate::selector::FieldRules;
-use crate::{defaults, times, validation};
+use crate::{defaults, validation};
 
 const CORE_EVENT_FIELDS: &[(&str, &str)] = &[
     ("involvedObject.kind", "involvedObject.kind"),
@@ -49,8 +47,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "ComponentStatus"),
             "componentstatuses",
-            "componentstatus",
-            typed::<core::ComponentStatus>,
+            "componentstatus"
         )
         .short(&["cs"])
         .cluster()
@@ -59,16 +56,14 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "ConfigMap"),
             "configmaps",
-            "configmap",
-            typed::<core::ConfigMap>,
+            "configmap"
         )
         .short(&["cm"])
         .validated(validation::core::config_map),
         Kind::row(
             ("", "v1", "Endpoints"),
             "endpoints",
-            "endpoints",
-            typed::<core::Endpoints>,
+            "endpoints"
         )
         .short(&["ep"])
         .list_kind("EndpointsList")
@@ -79,8 +74,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "LimitRange"),
             "limitranges",
-            "limitrange",
-            typed::<core::LimitRange>,
+            "limitrange"
         )
         .short(&["limits"])
         .created_by_put()
@@ -89,8 +83,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "Namespace"),
             "namespaces",
-            "namespace",
-            typed::<core::Namespace>,
+            "namespace"
         )
         .short(&["ns"])
         .cluster()
@@ -105,7 +98,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         .defaults(defaults::core::namespace)
         .on_create(defaults::core::new_namespace)
         .validated(validation::nodes::namespace),
-        Kind::row(("", "v1", "Node"), "nodes", "node", typed::<core::Node>)
+        Kind::row(("", "v1", "Node"), "nodes", "node")
             .short(&["no"])
             .cluster()
             .with_status()
@@ -117,8 +110,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "PersistentVolume"),
             "persistentvolumes",
-            "persistentvolume",
-            typed::<core::PersistentVolume>,
+            "persistentvolume"
         )
         .short(&["pv"])
         .cluster()
@@ -130,8 +122,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "PersistentVolumeClaim"),
             "persistentvolumeclaims",
-            "persistentvolumeclaim",
-            typed::<core::PersistentVolumeClaim>,
+            "persistentvolumeclaim"
         )
         .short(&["pvc"])
         .with_status()
@@ -141,8 +132,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "ResourceQuota"),
             "resourcequotas",
-            "resourcequota",
-            typed::<core::ResourceQuota>,
+            "resourcequota"
         )
         .short(&["quota"])
         .with_status()
@@ -152,8 +142,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "Secret"),
             "secrets",
-            "secret",
-            typed::<core::Secret>,
+            "secret"
         )
         .fields(FieldRules::Listed(SECRET_FIELDS))
         .defaults(defaults::core::secret)
@@ -161,8 +150,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "Service"),
             "services",
-            "service",
-            typed::<core::Service>,
+            "service"
         )
         .short(&["svc"])
         .in_all()
@@ -179,8 +167,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "ServiceAccount"),
             "serviceaccounts",
-            "serviceaccount",
-            typed::<core::ServiceAccount>,
+            "serviceaccount"
         )
         .short(&["sa"])
         .answers_with_object()
@@ -189,8 +176,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "Event"),
             "events",
-            "event",
-            times::event::<core::Event>,
+            "event"
         )
         .short(&["ev"])
         .created_by_put()

@@ -1,8 +1,6 @@
 //! The group `discovery.k8s.io`.
 
-use k8s_openapi::api::discovery::v1 as discovery;
 
-use crate::codec::typed;
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("discovery.k8s.io", "v1", "EndpointSlice"),
             "endpointslices",
-            "endpointslice",
-            typed::<discovery::EndpointSlice>,
+            "endpointslice"
         )
         .generation(Generation::ContentAndLabels)
         .defaults(defaults::discovery::endpoint_slice)

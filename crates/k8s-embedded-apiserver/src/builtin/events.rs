@@ -1,10 +1,9 @@
 //! The group `events.k8s.io`.
 
-use k8s_openapi::api::events::v1 as events;
 
 use crate::kinds::{Kind, NameRule};
 use crate::selector::FieldRules;
-use crate::{convert, defaults, times, validation};
+use crate::{convert, defaults, validation};
 
 const EVENT_FIELDS: &[(&str, &str)] = &[
     ("regarding.kind", "involvedObject.kind"),
@@ -27,8 +26,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("events.k8s.io", "v1", "Event"),
             "events",
-            "event",
-            times::event::<events::Event>,
+            "event"
         )
         .short(&["ev"])
         .created_by_put()

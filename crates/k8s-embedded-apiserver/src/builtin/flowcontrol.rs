@@ -1,8 +1,6 @@
 //! The group `flowcontrol.apiserver.k8s.io`, stored only.
 
-use k8s_openapi::api::flowcontrol::v1 as flowcontrol;
 
-use crate::codec::typed;
 use crate::defaults;
 use crate::kinds::{Generation, Kind};
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema"),
             "flowschemas",
-            "flowschema",
-            typed::<flowcontrol::FlowSchema>,
+            "flowschema"
         )
         .cluster()
         .with_status()
@@ -26,8 +23,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "PriorityLevelConfiguration",
             ),
             "prioritylevelconfigurations",
-            "prioritylevelconfiguration",
-            typed::<flowcontrol::PriorityLevelConfiguration>,
+            "prioritylevelconfiguration"
         )
         .cluster()
         .with_status()

@@ -1,8 +1,6 @@
 //! The group `networking.k8s.io`.
 
-use k8s_openapi::api::networking::v1 as networking;
 
-use crate::codec::typed;
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("networking.k8s.io", "v1", "Ingress"),
             "ingresses",
-            "ingress",
-            typed::<networking::Ingress>,
+            "ingress"
         )
         .short(&["ing"])
         .with_status()
@@ -23,8 +20,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("networking.k8s.io", "v1", "IngressClass"),
             "ingressclasses",
-            "ingressclass",
-            typed::<networking::IngressClass>,
+            "ingressclass"
         )
         .cluster()
         .generation(Generation::Spec)
@@ -33,16 +29,14 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("networking.k8s.io", "v1", "IPAddress"),
             "ipaddresses",
-            "ipaddress",
-            typed::<networking::IPAddress>,
+            "ipaddress"
         )
         .short(&["ip"])
         .cluster(),
         Kind::row(
             ("networking.k8s.io", "v1", "NetworkPolicy"),
             "networkpolicies",
-            "networkpolicy",
-            typed::<networking::NetworkPolicy>,
+            "networkpolicy"
         )
         .short(&["netpol"])
         .generation(Generation::Spec)
@@ -52,8 +46,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("networking.k8s.io", "v1", "ServiceCIDR"),
             "servicecidrs",
-            "servicecidr",
-            typed::<networking::ServiceCIDR>,
+            "servicecidr"
         )
         .cluster()
         .with_status()

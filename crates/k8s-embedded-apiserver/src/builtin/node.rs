@@ -1,8 +1,6 @@
 //! The group `node.k8s.io`.
 
-use k8s_openapi::api::node::v1 as node;
 
-use crate::codec::typed;
 use crate::kinds::Kind;
 use crate::validation;
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("node.k8s.io", "v1", "RuntimeClass"),
             "runtimeclasses",
-            "runtimeclass",
-            typed::<node::RuntimeClass>,
+            "runtimeclass"
         )
         .cluster()
         .created_by_put()

@@ -1,8 +1,6 @@
 //! Pods, and what core/v1 has to make them.
 
-use k8s_openapi::api::core::v1 as core;
 
-use crate::codec::typed;
 use crate::kinds::{Generation, Kind};
 use crate::selector::FieldRules;
 use crate::{defaults, validation};
@@ -22,7 +20,7 @@ const REPLICAS: &[(&str, &str)] = &[("status.replicas", "status.replicas")];
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
-        Kind::row(("", "v1", "Pod"), "pods", "pod", typed::<core::Pod>)
+        Kind::row(("", "v1", "Pod"), "pods", "pod")
             .short(&["po"])
             .in_all()
             .with_status()
@@ -36,8 +34,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "PodTemplate"),
             "podtemplates",
-            "podtemplate",
-            typed::<core::PodTemplate>,
+            "podtemplate"
         )
         .answers_with_object()
         .generation(Generation::Content)
@@ -46,8 +43,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "ReplicationController"),
             "replicationcontrollers",
-            "replicationcontroller",
-            typed::<core::ReplicationController>,
+            "replicationcontroller"
         )
         .short(&["rc"])
         .in_all()

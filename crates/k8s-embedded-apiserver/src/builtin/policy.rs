@@ -1,8 +1,6 @@
 //! The group `policy`.
 
-use k8s_openapi::api::policy::v1 as policy;
 
-use crate::codec::typed;
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("policy", "v1", "PodDisruptionBudget"),
             "poddisruptionbudgets",
-            "poddisruptionbudget",
-            typed::<policy::PodDisruptionBudget>,
+            "poddisruptionbudget"
         )
         .short(&["pdb"])
         .with_status()

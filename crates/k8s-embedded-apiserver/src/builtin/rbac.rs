@@ -1,8 +1,6 @@
 //! The group `rbac.authorization.k8s.io`.
 
-use k8s_openapi::api::rbac::v1 as rbac;
 
-use crate::codec::typed;
 use crate::kinds::{Kind, NameRule};
 use crate::{defaults, validation};
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "ClusterRole"),
             "clusterroles",
-            "clusterrole",
-            typed::<rbac::ClusterRole>,
+            "clusterrole"
         )
         .cluster()
         .created_by_put()
@@ -22,8 +19,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding"),
             "clusterrolebindings",
-            "clusterrolebinding",
-            typed::<rbac::ClusterRoleBinding>,
+            "clusterrolebinding"
         )
         .cluster()
         .created_by_put()
@@ -33,8 +29,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "Role"),
             "roles",
-            "role",
-            typed::<rbac::Role>,
+            "role"
         )
         .created_by_put()
         .names(NameRule::PathSegment)
@@ -43,8 +38,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "RoleBinding"),
             "rolebindings",
-            "rolebinding",
-            typed::<rbac::RoleBinding>,
+            "rolebinding"
         )
         .created_by_put()
         .names(NameRule::PathSegment)

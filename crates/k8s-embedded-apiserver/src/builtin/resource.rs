@@ -1,8 +1,6 @@
 //! The group `resource.k8s.io`, stored only.
 
-use k8s_openapi::api::resource::v1 as resource;
 
-use crate::codec::typed;
 use crate::defaults;
 use crate::kinds::{Generation, Kind};
 use crate::selector::FieldRules;
@@ -18,8 +16,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("resource.k8s.io", "v1", "DeviceClass"),
             "deviceclasses",
-            "deviceclass",
-            typed::<resource::DeviceClass>,
+            "deviceclass"
         )
         .cluster()
         .answers_with_object()
@@ -27,8 +24,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("resource.k8s.io", "v1", "DeviceTaintRule"),
             "devicetaintrules",
-            "devicetaintrule",
-            typed::<resource::DeviceTaintRule>,
+            "devicetaintrule"
         )
         .cluster()
         .with_status()
@@ -38,8 +34,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("resource.k8s.io", "v1", "ResourceClaim"),
             "resourceclaims",
-            "resourceclaim",
-            typed::<resource::ResourceClaim>,
+            "resourceclaim"
         )
         .with_status()
         .answers_with_object()
@@ -48,16 +43,14 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("resource.k8s.io", "v1", "ResourceClaimTemplate"),
             "resourceclaimtemplates",
-            "resourceclaimtemplate",
-            typed::<resource::ResourceClaimTemplate>,
+            "resourceclaimtemplate"
         )
         .defaults(defaults::resource::claim_template)
         .answers_with_object(),
         Kind::row(
             ("resource.k8s.io", "v1", "ResourceSlice"),
             "resourceslices",
-            "resourceslice",
-            typed::<resource::ResourceSlice>,
+            "resourceslice"
         )
         .cluster()
         .answers_with_object()

@@ -1,8 +1,6 @@
 //! The group `scheduling.k8s.io`.
 
-use k8s_openapi::api::scheduling::v1 as scheduling;
 
-use crate::codec::typed;
 use crate::kinds::Kind;
 use crate::{defaults, validation};
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("scheduling.k8s.io", "v1", "PriorityClass"),
             "priorityclasses",
-            "priorityclass",
-            typed::<scheduling::PriorityClass>,
+            "priorityclass"
         )
         .short(&["pc"])
         .cluster()

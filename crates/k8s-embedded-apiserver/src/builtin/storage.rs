@@ -1,8 +1,6 @@
 //! The group `storage.k8s.io`.
 
-use k8s_openapi::api::storage::v1 as storage;
 
-use crate::codec::typed;
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storage.k8s.io", "v1", "CSIDriver"),
             "csidrivers",
-            "csidriver",
-            typed::<storage::CSIDriver>,
+            "csidriver"
         )
         .cluster()
         .needs_version()
@@ -23,8 +20,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storage.k8s.io", "v1", "CSINode"),
             "csinodes",
-            "csinode",
-            typed::<storage::CSINode>,
+            "csinode"
         )
         .cluster()
         .with_status()
@@ -35,15 +31,13 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storage.k8s.io", "v1", "CSIStorageCapacity"),
             "csistoragecapacities",
-            "csistoragecapacity",
-            typed::<storage::CSIStorageCapacity>,
+            "csistoragecapacity"
         )
         .needs_version(),
         Kind::row(
             ("storage.k8s.io", "v1", "StorageClass"),
             "storageclasses",
-            "storageclass",
-            typed::<storage::StorageClass>,
+            "storageclass"
         )
         .short(&["sc"])
         .cluster()
@@ -53,8 +47,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storage.k8s.io", "v1", "VolumeAttachment"),
             "volumeattachments",
-            "volumeattachment",
-            typed::<storage::VolumeAttachment>,
+            "volumeattachment"
         )
         .cluster()
         .with_status()
@@ -65,8 +58,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storage.k8s.io", "v1", "VolumeAttributesClass"),
             "volumeattributesclasses",
-            "volumeattributesclass",
-            typed::<storage::VolumeAttributesClass>,
+            "volumeattributesclass"
         )
         .short(&["vac"])
         .cluster()

@@ -1,8 +1,6 @@
 //! The group `storagemigration.k8s.io`, stored only.
 
-use k8s_openapi::api::storagemigration::v1 as storagemigration;
 
-use crate::codec::typed;
 use crate::defaults;
 use crate::kinds::Kind;
 
@@ -11,8 +9,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storagemigration.k8s.io", "v1", "StorageVersionMigration"),
             "storageversionmigrations",
-            "storageversionmigration",
-            typed::<storagemigration::StorageVersionMigration>,
+            "storageversionmigration"
         )
         .cluster()
         .with_status()

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use serde_json::Value;
 
 use super::{Answer, Call, list};
 use crate::admission;
 use crate::body;
-use crate::codec::typed;
 use crate::kinds::Deleted;
 use crate::lifecycle::{Deletion, Manner, NAMESPACES, Propagation, State};
 use crate::metadata::{self, Meta as _};
@@ -137,7 +135,7 @@ fn read_body(call: &Call) -> Result<Value, Failure> {
         )));
     }
     // An option of a wrong type must not pass for one that was not given: it might be the dry run.
-    typed::<meta::DeleteOptions>(options)
+    body::typed(&options, ("", "v1", "DeleteOptions"))
         .map_err(|why| Failure::bad_request(format!("DeleteOptions cannot be read: {why}")))
 }
 

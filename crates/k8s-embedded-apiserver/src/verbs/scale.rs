@@ -1,11 +1,9 @@
 //! The `scale` subresource: the replica counts of an object as an autoscaling/v1 Scale.
 
-use k8s_openapi::api::autoscaling::v1 as autoscaling;
 use serde_json::{Value, json};
 
 use super::{Answer, Call, Ownership, apply, patch, refuse, update};
 use crate::body;
-use crate::codec::typed;
 use crate::kinds::Scale;
 use crate::lifecycle::State;
 use crate::managed;
@@ -150,7 +148,7 @@ fn write(
     let map = object_mut(&mut scale);
     map.insert("apiVersion".into(), "autoscaling/v1".into());
     map.insert("kind".into(), "Scale".into());
-    let scale = typed::<autoscaling::Scale>(scale).map_err(Failure::bad_request)?;
+    let scale = body::typed(&scale, ("autoscaling", "v1", "Scale")).map_err(Failure::bad_request)?;
     update::check_name(call, metadata::name(&scale))?;
     let replicas = scale
         .pointer("/spec/replicas")
