@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_api_schema::{
-    Empty, Field, List, ListKind, Map, Patch, Scalar, Schema, Struct, Type, TypeId,
+    Empty, Field, List, ListKind, Map, Scalar, Schema, Struct, Type, TypeId,
 };
 
 use crate::structural::{Additional, Structural};
@@ -35,12 +35,10 @@ struct Builder {
 
 fn field(type_: TypeId, schema: Option<&Structural>, required: bool) -> Field {
     Field {
-        type_,
         required,
         default: schema.and_then(|schema| schema.default.clone()),
         empty: Empty::Pointer,
-        patch: Patch::default(),
-        protobuf: Vec::new(),
+        ..Field::new(type_)
     }
 }
 

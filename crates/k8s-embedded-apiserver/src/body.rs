@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use k8s_api_schema::json::{self, Checked};
 use k8s_api_schema::{builtin, protobuf};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::custom;
 use crate::kinds::Kind;
@@ -369,10 +369,16 @@ fn store(read: json::Decoded, kind: &Kind) -> Result<Decoded, String> {
     let map = object_mut(&mut decoded.object);
     map.insert("apiVersion".into(), kind.api_version().into());
     map.insert("kind".into(), kind.kind.as_ref().into());
+    if kind.is_custom() {
+        let sent = map.remove("metadata").unwrap_or_default();
+        let (metadata, unknown) = custom::read_metadata(&sent)?;
+        map.insert("metadata".into(), metadata);
+        let paths = unknown.iter().map(|path| format!("metadata.{path}"));
+        decoded.unknown = paths.collect();
+    }
     let mut object = (kind.to_storage)(decoded.object);
     if kind.is_custom() {
         decoded.unknown.extend(custom::receive(&mut object, kind)?);
-    }
     }
     let metadata = crate::metadata::metadata_mut(&mut object);
     // It is gone for good.
@@ -380,22 +386,6 @@ fn store(read: json::Decoded, kind: &Kind) -> Result<Decoded, String> {
     (kind.default)(&mut object);
     decoded.object = object;
     Ok(decoded)
-}
-
-/// Reads the metadata of a custom object, like that of any other, and gives the paths of unknown fields.
-fn read_metadata(object: &mut Map<String, Value>) -> Result<Vec<String>, String> {
-    const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-    let sent = object.remove("metadata").unwrap_or_default();
-    let Some(id) = builtin().by_name(META) else {
-        return Err(format!("{META} is not known"));
-    };
-    let read = json::decode(sent.to_string().as_bytes(), builtin(), id)?;
-    object.insert("metadata".into(), read.value);
-    let unknown = read.strict.iter().filter_map(|text| {
-        let path = text.strip_prefix("unknown field \"")?.strip_suffix('"')?;
-        Some(format!("metadata.{path}"))
-    });
-    Ok(unknown.collect())
 }
 
 /// A stored object as the kind's version shows it.

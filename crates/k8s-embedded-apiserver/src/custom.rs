@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_api_schema::{FieldError, Schema, Type, TypeId, builtin};
+use k8s_api_schema::{FieldError, Schema, Type, TypeId, builtin, json};
 use k8s_custom_schema::{CustomSchema, Findings, Metadata, Part};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::codec::{typed, unknown_fields};
 use crate::kinds::Kind;
 use crate::metadata::{finalizers, object_mut, text};
 use crate::validation;
@@ -22,62 +20,18 @@ const METADATA: Metadata = Metadata {
     check: validation::embedded_metadata,
 };
 
-fn read_metadata(sent: &Value) -> Result<(Value, Vec<String>), String> {
-    let read = typed::<ObjectMeta>(sent.clone()).map_err(|why| go_metadata_error(sent, &why))?;
-    let unknown = unknown_fields(sent, &read);
-    Ok((read, unknown))
-}
-
-/// Why metadata cannot be read, in Go's words.
-fn go_metadata_error(sent: &Value, why: &str) -> String {
-    let name = |value: &Value| match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+/// Metadata as the server reads it, and the paths of the fields that it does not have.
+pub(crate) fn read_metadata(sent: &Value) -> Result<(Value, Vec<String>), String> {
+    const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let id = builtin()
+        .by_name(META)
+        .ok_or_else(|| format!("{META} is not known"))?;
+    let read = json::decode(sent.to_string().as_bytes(), builtin(), id)?;
+    let path = |text: &String| {
+        let path = text.strip_prefix("unknown field \"")?.strip_suffix('"')?;
+        Some(path.to_owned())
     };
-    let Some(map) = sent.as_object() else {
-        return format!(
-            "json: cannot unmarshal {} into Go value of type v1.ObjectMeta",
-            name(sent)
-        );
-    };
-    for field in ["labels", "annotations"] {
-        match map.get(field) {
-            Some(Value::Object(entries)) => {
-                if let Some(wrong) = entries.values().find(|v| !v.is_string() && !v.is_null()) {
-                    return format!(
-                        "json: cannot unmarshal {} into Go struct field ObjectMeta.{field} of type string",
-                        name(wrong)
-                    );
-                }
-            }
-            Some(wrong) if !wrong.is_null() => {
-                return format!(
-                    "json: cannot unmarshal {} into Go struct field ObjectMeta.{field} of type map[string]string",
-                    name(wrong)
-                );
-            }
-            _ => {}
-        }
-    }
-    for (field, type_) in [
-        ("name", "string"),
-        ("generateName", "string"),
-        ("namespace", "string"),
-        ("uid", "types.UID"),
-        ("resourceVersion", "string"),
-    ] {
-        if let Some(wrong) = map.get(field).filter(|v| !v.is_string() && !v.is_null()) {
-            return format!(
-                "json: cannot unmarshal {} into Go struct field ObjectMeta.{field} of type {type_}",
-                name(wrong)
-            );
-        }
-    }
-    why.to_owned()
+    Ok((read.value, read.strict.iter().filter_map(path).collect()))
 }
 
 /// The types of a custom kind, with those of its metadata.
@@ -144,7 +98,7 @@ fn normalize_numbers(value: &mut Value) {
                 && float.fract() == 0.0
                 && float.abs() < 9.2e18
             {
-                *value = json!(float as i64);
+                *value = Value::from(float as i64);
             }
         }
         Value::Array(list) => list.iter_mut().for_each(normalize_numbers),
