@@ -126,6 +126,7 @@ impl Reader {
                 retain_keys: strategies
                     .split(',')
                     .any(|strategy| strategy == "retainKeys"),
+                replace: strategies.split(',').any(|strategy| strategy == "replace"),
                 key: field.key.map(Into::into),
             },
             inlined: field.inlined.into(),

@@ -6,6 +6,7 @@ pub mod json;
 mod model;
 pub mod protobuf;
 mod quantity;
+pub mod strategic;
 mod text;
 
 pub use builtin::builtin;

@@ -230,6 +230,8 @@ pub struct Patch {
     pub merge: bool,
     /// `x-kubernetes-patch-strategy` has `retainKeys`.
     pub retain_keys: bool,
+    /// `x-kubernetes-patch-strategy` has `replace`.
+    pub replace: bool,
     /// `x-kubernetes-patch-merge-key`.
     pub key: Option<String>,
 }
