@@ -126,8 +126,7 @@ pub(crate) fn read(bytes: &[u8], content_type: Option<&str>, kind: &str) -> Resu
             let id = builtin().find(group, version, found);
             let id = id.or_else(|| builtin().find("", "v1", found));
             let id = id.ok_or_else(|| wrong(format!("no kind {found:?} is registered")))?;
-            let mut object =
-                protobuf::decode(envelope.message, builtin(), id).map_err(wrong)?;
+            let mut object = protobuf::decode(envelope.message, builtin(), id).map_err(wrong)?;
             let map = object_mut(&mut object);
             map.insert("apiVersion".into(), envelope.api_version.into());
             map.insert("kind".into(), envelope.kind.into());
@@ -288,9 +287,12 @@ fn check_custom_type(
         )));
     }
     if sent_kind != kind.kind {
-        return Err(Failure::bad_request(cannot_handle(kind, &format!(
-            "no kind {sent_kind:?} is registered for version {sent_version:?} in scheme \"pkg/runtime/scheme.go:111\""
-        ))));
+        return Err(Failure::bad_request(cannot_handle(
+            kind,
+            &format!(
+                "no kind {sent_kind:?} is registered for version {sent_version:?} in scheme \"pkg/runtime/scheme.go:111\""
+            ),
+        )));
     }
     Ok(())
 }

@@ -21,8 +21,8 @@ pub(crate) struct Document {
 ///
 /// Text that says what is wrong.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
     let text = first_document(text);
     if text.trim().is_empty() {
         return Ok(Document::default());

@@ -3,13 +3,11 @@
 use std::sync::LazyLock;
 
 use k8s_api_schema::FieldError;
-use k8s_openapi::api::authentication::v1 as authentication;
 use k8s_openapi::jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::service_account;
 use crate::body;
-use crate::codec::typed;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
 use crate::managed;
@@ -29,14 +27,8 @@ const SHORTEST: i64 = 600;
 const LONGEST: i64 = 1 << 32;
 
 /// What is posted; no resource of its own.
-static TOKEN_REQUEST: LazyLock<Kind> = LazyLock::new(|| {
-    Kind::row(
-        (GROUP, "v1", KIND),
-        "tokenrequests",
-        "tokenrequest",
-        typed::<authentication::TokenRequest>,
-    )
-});
+static TOKEN_REQUEST: LazyLock<Kind> =
+    LazyLock::new(|| Kind::row((GROUP, "v1", KIND), "tokenrequests", "tokenrequest"));
 
 /// POST of a TokenRequest.
 pub(crate) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> {
@@ -71,7 +63,10 @@ pub(crate) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> 
 fn answer(state: &mut State, call: &Call, mut request: Value) -> Result<Value, Failure> {
     let name = call.target.name.as_deref().unwrap_or_default();
     let namespace = call.target.namespace.as_deref().unwrap_or_default();
-    for (key, own, what) in [("name", name, "name"), ("namespace", namespace, "namespace")] {
+    for (key, own, what) in [
+        ("name", name, "name"),
+        ("namespace", namespace, "namespace"),
+    ] {
         let sent = text(&request, &format!("/metadata/{key}"));
         if !sent.is_empty() && sent != own {
             let why = format!("must match the service account {what} if specified");
@@ -85,7 +80,9 @@ fn answer(state: &mut State, call: &Call, mut request: Value) -> Result<Value, F
     let uid = metadata::uid(&*account).to_owned();
     let sent = metadata::uid(&request);
     if !sent.is_empty() && sent != uid {
-        let why = format!("the UID in the token request ({sent}) does not match the UID of the service account ({uid})");
+        let why = format!(
+            "the UID in the token request ({sent}) does not match the UID of the service account ({uid})"
+        );
         return Err(Failure::conflict(GROUP, KIND, name, &why));
     }
     let now = state.source.now();
@@ -97,7 +94,10 @@ fn answer(state: &mut State, call: &Call, mut request: Value) -> Result<Value, F
     if !spec.contains_key("boundObjectRef") {
         spec.insert("boundObjectRef".into(), Value::Null);
     }
-    let seconds = spec.get("expirationSeconds").and_then(Value::as_i64).unwrap_or_default();
+    let seconds = spec
+        .get("expirationSeconds")
+        .and_then(Value::as_i64)
+        .unwrap_or_default();
     check_expiration(seconds)?;
     let bound = bound_object(state, call, &request)?;
     let metadata = metadata_mut(&mut request);
@@ -105,7 +105,9 @@ fn answer(state: &mut State, call: &Call, mut request: Value) -> Result<Value, F
     metadata.insert("namespace".into(), namespace.into());
     metadata.insert("uid".into(), uid.as_str().into());
     metadata.insert("creationTimestamp".into(), source::stamp(now).into());
-    let expires = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
+    let expires = now
+        .saturating_add(SignedDuration::from_secs(seconds))
+        .unwrap_or(now);
     let mut about = json!({"namespace": namespace, "serviceaccount": {"name": name, "uid": uid}});
     if let Some(about) = about.as_object_mut() {
         about.extend(bound);
@@ -139,12 +141,23 @@ fn check_expiration(seconds: i64) -> Result<(), Failure> {
 }
 
 /// What the token tells of the object that it is bound to.
-fn bound_object(state: &State, call: &Call, request: &Value) -> Result<Map<String, Value>, Failure> {
+fn bound_object(
+    state: &State,
+    call: &Call,
+    request: &Value,
+) -> Result<Map<String, Value>, Failure> {
     let mut told = Map::new();
-    let Some(reference) = request.pointer("/spec/boundObjectRef").filter(|found| !found.is_null()) else {
+    let Some(reference) = request
+        .pointer("/spec/boundObjectRef")
+        .filter(|found| !found.is_null())
+    else {
         return Ok(told);
     };
-    let (version, kind, name) = (text(reference, "/apiVersion"), text(reference, "/kind"), text(reference, "/name"));
+    let (version, kind, name) = (
+        text(reference, "/apiVersion"),
+        text(reference, "/kind"),
+        text(reference, "/name"),
+    );
     let (group, core_version) = version.split_once('/').unwrap_or(("", version));
     if name.is_empty() && matches!((group, kind), ("", "Pod" | "Secret" | "Node")) {
         return Err(Failure::bad_request("Name parameter required."));
@@ -155,12 +168,18 @@ fn bound_object(state: &State, call: &Call, request: &Value) -> Result<Map<Strin
         ("", "Node") => ("nodes", "node", false),
         _ => {
             let of = format!("{group}/{core_version}, Kind={kind}");
-            return Err(Failure::bad_request(format!("cannot bind token to object of type {of}")));
+            return Err(Failure::bad_request(format!(
+                "cannot bind token to object of type {of}"
+            )));
         }
     };
     let namespace = call.target.namespace.as_deref().filter(|_| namespaced);
-    let object = state.store.get(storage, &crate::store::key(namespace, name));
-    let object = object.ok_or_else(|| Failure::not_found("", storage, name))?.value();
+    let object = state
+        .store
+        .get(storage, &crate::store::key(namespace, name));
+    let object = object
+        .ok_or_else(|| Failure::not_found("", storage, name))?
+        .value();
     let account = call.target.name.as_deref().unwrap_or_default();
     if key == "pod" {
         if text(&object, "/spec/serviceAccountName") != account {

@@ -1,8 +1,7 @@
 //! The group `admissionregistration.k8s.io`.
 
-
-use crate::{defaults, validation};
 use crate::kinds::{Generation, Kind};
+use crate::{defaults, validation};
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
@@ -13,7 +12,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "MutatingAdmissionPolicy",
             ),
             "mutatingadmissionpolicies",
-            "mutatingadmissionpolicy"
+            "mutatingadmissionpolicy",
         )
         .cluster()
         .in_category("api-extensions")
@@ -27,7 +26,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "MutatingAdmissionPolicyBinding",
             ),
             "mutatingadmissionpolicybindings",
-            "mutatingadmissionpolicybinding"
+            "mutatingadmissionpolicybinding",
         )
         .cluster()
         .in_category("api-extensions")
@@ -41,7 +40,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "MutatingWebhookConfiguration",
             ),
             "mutatingwebhookconfigurations",
-            "mutatingwebhookconfiguration"
+            "mutatingwebhookconfiguration",
         )
         .cluster()
         .in_category("api-extensions")
@@ -56,7 +55,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "ValidatingAdmissionPolicy",
             ),
             "validatingadmissionpolicies",
-            "validatingadmissionpolicy"
+            "validatingadmissionpolicy",
         )
         .cluster()
         .with_status()
@@ -72,7 +71,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "ValidatingAdmissionPolicyBinding",
             ),
             "validatingadmissionpolicybindings",
-            "validatingadmissionpolicybinding"
+            "validatingadmissionpolicybinding",
         )
         .cluster()
         .in_category("api-extensions")
@@ -86,7 +85,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "ValidatingWebhookConfiguration",
             ),
             "validatingwebhookconfigurations",
-            "validatingwebhookconfiguration"
+            "validatingwebhookconfiguration",
         )
         .cluster()
         .in_category("api-extensions")

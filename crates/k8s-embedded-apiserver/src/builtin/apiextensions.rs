@@ -1,6 +1,5 @@
 //! The group `apiextensions.k8s.io`.
 
-
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
             "customresourcedefinitions",
-            "customresourcedefinition"
+            "customresourcedefinition",
         )
         .short(&["crd", "crds"])
         .cluster()

@@ -1,6 +1,5 @@
 //! The group `apiregistration.k8s.io`.
 
-
 use crate::defaults;
 use crate::kinds::Kind;
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("apiregistration.k8s.io", "v1", "APIService"),
             "apiservices",
-            "apiservice"
+            "apiservice",
         )
         .cluster()
         .with_status()

@@ -1,6 +1,5 @@
 //! The group `authentication.k8s.io`, whose objects are questions and are not stored.
 
-
 use crate::auth::reviews;
 use crate::kinds::Kind;
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authentication.k8s.io", "v1", "SelfSubjectReview"),
             "selfsubjectreviews",
-            "selfsubjectreview"
+            "selfsubjectreview",
         )
         .cluster()
         .verbs(&["create"])
@@ -17,7 +16,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authentication.k8s.io", "v1", "TokenReview"),
             "tokenreviews",
-            "tokenreview"
+            "tokenreview",
         )
         .cluster()
         .verbs(&["create"])

@@ -1,6 +1,5 @@
 //! The group `authorization.k8s.io`, whose objects are questions and are not stored.
 
-
 use crate::auth::reviews;
 use crate::kinds::Kind;
 
@@ -9,14 +8,14 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authorization.k8s.io", "v1", "LocalSubjectAccessReview"),
             "localsubjectaccessreviews",
-            "localsubjectaccessreview"
+            "localsubjectaccessreview",
         )
         .verbs(&["create"])
         .answered(reviews::local_subject_access),
         Kind::row(
             ("authorization.k8s.io", "v1", "SelfSubjectAccessReview"),
             "selfsubjectaccessreviews",
-            "selfsubjectaccessreview"
+            "selfsubjectaccessreview",
         )
         .cluster()
         .verbs(&["create"])
@@ -24,7 +23,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authorization.k8s.io", "v1", "SelfSubjectRulesReview"),
             "selfsubjectrulesreviews",
-            "selfsubjectrulesreview"
+            "selfsubjectrulesreview",
         )
         .cluster()
         .verbs(&["create"])
@@ -32,7 +31,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("authorization.k8s.io", "v1", "SubjectAccessReview"),
             "subjectaccessreviews",
-            "subjectaccessreview"
+            "subjectaccessreview",
         )
         .cluster()
         .verbs(&["create"])

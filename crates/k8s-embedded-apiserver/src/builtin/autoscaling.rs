@@ -1,6 +1,5 @@
 //! The group `autoscaling`. Stored is the form of autoscaling/v2.
 
-
 use crate::convert;
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};

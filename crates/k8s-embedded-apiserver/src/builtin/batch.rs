@@ -1,6 +1,5 @@
 //! The group `batch`.
 
-
 use crate::kinds::{Generation, Kind};
 use crate::selector::FieldRules;
 use crate::{defaults, validation};
@@ -17,16 +16,12 @@ pub(super) fn kinds() -> Vec<Kind> {
             .defaults(defaults::batch::job)
             .on_create(defaults::batch::new_job)
             .validated(validation::batch::job),
-        Kind::row(
-            ("batch", "v1", "CronJob"),
-            "cronjobs",
-            "cronjob"
-        )
-        .short(&["cj"])
-        .in_all()
-        .with_status()
-        .generation(Generation::Spec)
-        .defaults(defaults::batch::cron_job)
-        .validated(validation::batch::cron_job),
+        Kind::row(("batch", "v1", "CronJob"), "cronjobs", "cronjob")
+            .short(&["cj"])
+            .in_all()
+            .with_status()
+            .generation(Generation::Spec)
+            .defaults(defaults::batch::cron_job)
+            .validated(validation::batch::cron_job),
     ]
 }

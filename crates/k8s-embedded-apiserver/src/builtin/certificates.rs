@@ -1,6 +1,5 @@
 //! The group `certificates.k8s.io`.
 
-
 use crate::defaults;
 use crate::kinds::{Kind, SUBRESOURCE_VERBS, Subresource};
 use crate::selector::FieldRules;
@@ -17,7 +16,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("certificates.k8s.io", "v1", "CertificateSigningRequest"),
             "certificatesigningrequests",
-            "certificatesigningrequest"
+            "certificatesigningrequest",
         )
         .short(&["csr"])
         .cluster()
@@ -32,7 +31,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("certificates.k8s.io", "v1", "ClusterTrustBundle"),
             "clustertrustbundles",
-            "clustertrustbundle"
+            "clustertrustbundle",
         )
         .cluster()
         .needs_version()
@@ -43,7 +42,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("certificates.k8s.io", "v1", "PodCertificateRequest"),
             "podcertificaterequests",
-            "podcertificaterequest"
+            "podcertificaterequest",
         )
         .with_status()
         .needs_version()

@@ -1,6 +1,5 @@
 //! The core group, but for pods.
 
-
 use crate::kinds::{Kind, NameRule, Subresource};
 use crate::selector::FieldRules;
 use crate::{defaults, validation};
@@ -47,57 +46,43 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "ComponentStatus"),
             "componentstatuses",
-            "componentstatus"
+            "componentstatus",
         )
         .short(&["cs"])
         .cluster()
         .verbs(&["get", "list"])
         .deprecated("v1 ComponentStatus is deprecated in v1.19+"),
-        Kind::row(
-            ("", "v1", "ConfigMap"),
-            "configmaps",
-            "configmap"
-        )
-        .short(&["cm"])
-        .validated(validation::core::config_map),
-        Kind::row(
-            ("", "v1", "Endpoints"),
-            "endpoints",
-            "endpoints"
-        )
-        .short(&["ep"])
-        .list_kind("EndpointsList")
-        .created_by_put()
-        .deprecated("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
-        .defaults(defaults::core::endpoints)
-        .validated(validation::nodes::endpoints),
-        Kind::row(
-            ("", "v1", "LimitRange"),
-            "limitranges",
-            "limitrange"
-        )
-        .short(&["limits"])
-        .created_by_put()
-        .defaults(defaults::core::limit_range)
-        .validated(validation::quota::limit_range),
-        Kind::row(
-            ("", "v1", "Namespace"),
-            "namespaces",
-            "namespace"
-        )
-        .short(&["ns"])
-        .cluster()
-        .with_status()
-        .answers_with_object()
-        .names(NameRule::Label)
-        .verbs(&[
-            "create", "delete", "get", "list", "patch", "update", "watch",
-        ])
-        .subresources(&[FINALIZE])
-        .fields(FieldRules::Listed(NAMESPACE_FIELDS))
-        .defaults(defaults::core::namespace)
-        .on_create(defaults::core::new_namespace)
-        .validated(validation::nodes::namespace),
+        Kind::row(("", "v1", "ConfigMap"), "configmaps", "configmap")
+            .short(&["cm"])
+            .validated(validation::core::config_map),
+        Kind::row(("", "v1", "Endpoints"), "endpoints", "endpoints")
+            .short(&["ep"])
+            .list_kind("EndpointsList")
+            .created_by_put()
+            .deprecated(
+                "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+            )
+            .defaults(defaults::core::endpoints)
+            .validated(validation::nodes::endpoints),
+        Kind::row(("", "v1", "LimitRange"), "limitranges", "limitrange")
+            .short(&["limits"])
+            .created_by_put()
+            .defaults(defaults::core::limit_range)
+            .validated(validation::quota::limit_range),
+        Kind::row(("", "v1", "Namespace"), "namespaces", "namespace")
+            .short(&["ns"])
+            .cluster()
+            .with_status()
+            .answers_with_object()
+            .names(NameRule::Label)
+            .verbs(&[
+                "create", "delete", "get", "list", "patch", "update", "watch",
+            ])
+            .subresources(&[FINALIZE])
+            .fields(FieldRules::Listed(NAMESPACE_FIELDS))
+            .defaults(defaults::core::namespace)
+            .on_create(defaults::core::new_namespace)
+            .validated(validation::nodes::namespace),
         Kind::row(("", "v1", "Node"), "nodes", "node")
             .short(&["no"])
             .cluster()
@@ -110,7 +95,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "PersistentVolume"),
             "persistentvolumes",
-            "persistentvolume"
+            "persistentvolume",
         )
         .short(&["pv"])
         .cluster()
@@ -122,7 +107,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "PersistentVolumeClaim"),
             "persistentvolumeclaims",
-            "persistentvolumeclaim"
+            "persistentvolumeclaim",
         )
         .short(&["pvc"])
         .with_status()
@@ -132,57 +117,45 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("", "v1", "ResourceQuota"),
             "resourcequotas",
-            "resourcequota"
+            "resourcequota",
         )
         .short(&["quota"])
         .with_status()
         .answers_with_object()
         .defaults(defaults::core::resource_quota)
         .validated(validation::quota::resource_quota),
-        Kind::row(
-            ("", "v1", "Secret"),
-            "secrets",
-            "secret"
-        )
-        .fields(FieldRules::Listed(SECRET_FIELDS))
-        .defaults(defaults::core::secret)
-        .validated(validation::core::secret),
-        Kind::row(
-            ("", "v1", "Service"),
-            "services",
-            "service"
-        )
-        .short(&["svc"])
-        .in_all()
-        .with_status()
-        .answers_with_object()
-        .created_by_put()
-        .names(NameRule::Label)
-        .subresources(&[SERVICE_PROXY])
-        .fields(FieldRules::Listed(SERVICE_FIELDS))
-        .defaults(defaults::services::service)
-        .on_update(defaults::services::update)
-        .validated(validation::services::service)
-        .warned(validation::services::warnings),
+        Kind::row(("", "v1", "Secret"), "secrets", "secret")
+            .fields(FieldRules::Listed(SECRET_FIELDS))
+            .defaults(defaults::core::secret)
+            .validated(validation::core::secret),
+        Kind::row(("", "v1", "Service"), "services", "service")
+            .short(&["svc"])
+            .in_all()
+            .with_status()
+            .answers_with_object()
+            .created_by_put()
+            .names(NameRule::Label)
+            .subresources(&[SERVICE_PROXY])
+            .fields(FieldRules::Listed(SERVICE_FIELDS))
+            .defaults(defaults::services::service)
+            .on_update(defaults::services::update)
+            .validated(validation::services::service)
+            .warned(validation::services::warnings),
         Kind::row(
             ("", "v1", "ServiceAccount"),
             "serviceaccounts",
-            "serviceaccount"
+            "serviceaccount",
         )
         .short(&["sa"])
         .answers_with_object()
         .subresources(&[TOKEN])
         .defaults(defaults::core::service_account),
-        Kind::row(
-            ("", "v1", "Event"),
-            "events",
-            "event"
-        )
-        .short(&["ev"])
-        .created_by_put()
-        .names(NameRule::Any)
-        .fields(FieldRules::Listed(CORE_EVENT_FIELDS))
-        .defaults(defaults::events::event)
-        .validated(validation::events::core_event),
+        Kind::row(("", "v1", "Event"), "events", "event")
+            .short(&["ev"])
+            .created_by_put()
+            .names(NameRule::Any)
+            .fields(FieldRules::Listed(CORE_EVENT_FIELDS))
+            .defaults(defaults::events::event)
+            .validated(validation::events::core_event),
     ]
 }

@@ -1,6 +1,5 @@
 //! The group `discovery.k8s.io`.
 
-
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("discovery.k8s.io", "v1", "EndpointSlice"),
             "endpointslices",
-            "endpointslice"
+            "endpointslice",
         )
         .generation(Generation::ContentAndLabels)
         .defaults(defaults::discovery::endpoint_slice)

@@ -1,6 +1,5 @@
 //! The group `events.k8s.io`.
 
-
 use crate::kinds::{Kind, NameRule};
 use crate::selector::FieldRules;
 use crate::{convert, defaults, validation};
@@ -23,17 +22,13 @@ const EVENT_FIELDS: &[(&str, &str)] = &[
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
-        Kind::row(
-            ("events.k8s.io", "v1", "Event"),
-            "events",
-            "event"
-        )
-        .short(&["ev"])
-        .created_by_put()
-        .names(NameRule::Subdomain)
-        .fields(FieldRules::Listed(EVENT_FIELDS))
-        .view_of("events", convert::event_to_core, convert::event_from_core)
-        .defaults(defaults::events::event)
-        .validated(validation::events::event),
+        Kind::row(("events.k8s.io", "v1", "Event"), "events", "event")
+            .short(&["ev"])
+            .created_by_put()
+            .names(NameRule::Subdomain)
+            .fields(FieldRules::Listed(EVENT_FIELDS))
+            .view_of("events", convert::event_to_core, convert::event_from_core)
+            .defaults(defaults::events::event)
+            .validated(validation::events::event),
     ]
 }

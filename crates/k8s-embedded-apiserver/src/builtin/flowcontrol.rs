@@ -1,6 +1,5 @@
 //! The group `flowcontrol.apiserver.k8s.io`, stored only.
 
-
 use crate::defaults;
 use crate::kinds::{Generation, Kind};
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema"),
             "flowschemas",
-            "flowschema"
+            "flowschema",
         )
         .cluster()
         .with_status()
@@ -23,7 +22,7 @@ pub(super) fn kinds() -> Vec<Kind> {
                 "PriorityLevelConfiguration",
             ),
             "prioritylevelconfigurations",
-            "prioritylevelconfiguration"
+            "prioritylevelconfiguration",
         )
         .cluster()
         .with_status()

@@ -1,6 +1,5 @@
 //! The group `networking.k8s.io`.
 
-
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("networking.k8s.io", "v1", "Ingress"),
             "ingresses",
-            "ingress"
+            "ingress",
         )
         .short(&["ing"])
         .with_status()
@@ -20,7 +19,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("networking.k8s.io", "v1", "IngressClass"),
             "ingressclasses",
-            "ingressclass"
+            "ingressclass",
         )
         .cluster()
         .generation(Generation::Spec)
@@ -29,14 +28,14 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("networking.k8s.io", "v1", "IPAddress"),
             "ipaddresses",
-            "ipaddress"
+            "ipaddress",
         )
         .short(&["ip"])
         .cluster(),
         Kind::row(
             ("networking.k8s.io", "v1", "NetworkPolicy"),
             "networkpolicies",
-            "networkpolicy"
+            "networkpolicy",
         )
         .short(&["netpol"])
         .generation(Generation::Spec)
@@ -46,7 +45,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("networking.k8s.io", "v1", "ServiceCIDR"),
             "servicecidrs",
-            "servicecidr"
+            "servicecidr",
         )
         .cluster()
         .with_status()

@@ -1,6 +1,5 @@
 //! The group `node.k8s.io`.
 
-
 use crate::kinds::Kind;
 use crate::validation;
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("node.k8s.io", "v1", "RuntimeClass"),
             "runtimeclasses",
-            "runtimeclass"
+            "runtimeclass",
         )
         .cluster()
         .created_by_put()

@@ -1,6 +1,5 @@
 //! Pods, and what core/v1 has to make them.
 
-
 use crate::kinds::{Generation, Kind};
 use crate::selector::FieldRules;
 use crate::{defaults, validation};
@@ -31,19 +30,15 @@ pub(super) fn kinds() -> Vec<Kind> {
             .on_create(defaults::pods::new_pod)
             .on_update(defaults::pods::updated_pod)
             .validated(validation::pods::pod),
-        Kind::row(
-            ("", "v1", "PodTemplate"),
-            "podtemplates",
-            "podtemplate"
-        )
-        .answers_with_object()
-        .generation(Generation::Content)
-        .defaults(defaults::pods::pod_template)
-        .validated(validation::pods::pod_template),
+        Kind::row(("", "v1", "PodTemplate"), "podtemplates", "podtemplate")
+            .answers_with_object()
+            .generation(Generation::Content)
+            .defaults(defaults::pods::pod_template)
+            .validated(validation::pods::pod_template),
         Kind::row(
             ("", "v1", "ReplicationController"),
             "replicationcontrollers",
-            "replicationcontroller"
+            "replicationcontroller",
         )
         .short(&["rc"])
         .in_all()

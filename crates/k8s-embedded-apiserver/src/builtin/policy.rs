@@ -1,6 +1,5 @@
 //! The group `policy`.
 
-
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("policy", "v1", "PodDisruptionBudget"),
             "poddisruptionbudgets",
-            "poddisruptionbudget"
+            "poddisruptionbudget",
         )
         .short(&["pdb"])
         .with_status()

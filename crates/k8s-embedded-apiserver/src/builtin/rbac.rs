@@ -1,6 +1,5 @@
 //! The group `rbac.authorization.k8s.io`.
 
-
 use crate::kinds::{Kind, NameRule};
 use crate::{defaults, validation};
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "ClusterRole"),
             "clusterroles",
-            "clusterrole"
+            "clusterrole",
         )
         .cluster()
         .created_by_put()
@@ -19,26 +18,22 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding"),
             "clusterrolebindings",
-            "clusterrolebinding"
+            "clusterrolebinding",
         )
         .cluster()
         .created_by_put()
         .names(NameRule::PathSegment)
         .defaults(defaults::rbac::role_binding)
         .validated(validation::rbac::cluster_role_binding),
-        Kind::row(
-            ("rbac.authorization.k8s.io", "v1", "Role"),
-            "roles",
-            "role"
-        )
-        .created_by_put()
-        .names(NameRule::PathSegment)
-        .defaults(defaults::rbac::role)
-        .validated(validation::rbac::role),
+        Kind::row(("rbac.authorization.k8s.io", "v1", "Role"), "roles", "role")
+            .created_by_put()
+            .names(NameRule::PathSegment)
+            .defaults(defaults::rbac::role)
+            .validated(validation::rbac::role),
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "RoleBinding"),
             "rolebindings",
-            "rolebinding"
+            "rolebinding",
         )
         .created_by_put()
         .names(NameRule::PathSegment)

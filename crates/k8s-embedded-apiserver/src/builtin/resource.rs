@@ -1,6 +1,5 @@
 //! The group `resource.k8s.io`, stored only.
 
-
 use crate::defaults;
 use crate::kinds::{Generation, Kind};
 use crate::selector::FieldRules;
@@ -16,7 +15,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("resource.k8s.io", "v1", "DeviceClass"),
             "deviceclasses",
-            "deviceclass"
+            "deviceclass",
         )
         .cluster()
         .answers_with_object()
@@ -24,7 +23,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("resource.k8s.io", "v1", "DeviceTaintRule"),
             "devicetaintrules",
-            "devicetaintrule"
+            "devicetaintrule",
         )
         .cluster()
         .with_status()
@@ -34,7 +33,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("resource.k8s.io", "v1", "ResourceClaim"),
             "resourceclaims",
-            "resourceclaim"
+            "resourceclaim",
         )
         .with_status()
         .answers_with_object()
@@ -43,14 +42,14 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("resource.k8s.io", "v1", "ResourceClaimTemplate"),
             "resourceclaimtemplates",
-            "resourceclaimtemplate"
+            "resourceclaimtemplate",
         )
         .defaults(defaults::resource::claim_template)
         .answers_with_object(),
         Kind::row(
             ("resource.k8s.io", "v1", "ResourceSlice"),
             "resourceslices",
-            "resourceslice"
+            "resourceslice",
         )
         .cluster()
         .answers_with_object()

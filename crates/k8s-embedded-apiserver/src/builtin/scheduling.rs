@@ -1,6 +1,5 @@
 //! The group `scheduling.k8s.io`.
 
-
 use crate::kinds::Kind;
 use crate::{defaults, validation};
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("scheduling.k8s.io", "v1", "PriorityClass"),
             "priorityclasses",
-            "priorityclass"
+            "priorityclass",
         )
         .short(&["pc"])
         .cluster()

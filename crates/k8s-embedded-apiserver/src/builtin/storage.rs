@@ -1,6 +1,5 @@
 //! The group `storage.k8s.io`.
 
-
 use crate::kinds::{Generation, Kind};
 use crate::{defaults, validation};
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storage.k8s.io", "v1", "CSIDriver"),
             "csidrivers",
-            "csidriver"
+            "csidriver",
         )
         .cluster()
         .needs_version()
@@ -17,27 +16,23 @@ pub(super) fn kinds() -> Vec<Kind> {
         .generation(Generation::SpecFromZero)
         .defaults(defaults::storage::csi_driver)
         .validated(validation::storage::csi_driver),
-        Kind::row(
-            ("storage.k8s.io", "v1", "CSINode"),
-            "csinodes",
-            "csinode"
-        )
-        .cluster()
-        .with_status()
-        .needs_version()
-        .answers_with_object()
-        .keeps_metadata_in_status()
-        .defaults(defaults::storage::csi_node),
+        Kind::row(("storage.k8s.io", "v1", "CSINode"), "csinodes", "csinode")
+            .cluster()
+            .with_status()
+            .needs_version()
+            .answers_with_object()
+            .keeps_metadata_in_status()
+            .defaults(defaults::storage::csi_node),
         Kind::row(
             ("storage.k8s.io", "v1", "CSIStorageCapacity"),
             "csistoragecapacities",
-            "csistoragecapacity"
+            "csistoragecapacity",
         )
         .needs_version(),
         Kind::row(
             ("storage.k8s.io", "v1", "StorageClass"),
             "storageclasses",
-            "storageclass"
+            "storageclass",
         )
         .short(&["sc"])
         .cluster()
@@ -47,7 +42,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storage.k8s.io", "v1", "VolumeAttachment"),
             "volumeattachments",
-            "volumeattachment"
+            "volumeattachment",
         )
         .cluster()
         .with_status()
@@ -58,7 +53,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storage.k8s.io", "v1", "VolumeAttributesClass"),
             "volumeattributesclasses",
-            "volumeattributesclass"
+            "volumeattributesclass",
         )
         .short(&["vac"])
         .cluster()

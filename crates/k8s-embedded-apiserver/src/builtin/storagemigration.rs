@@ -1,6 +1,5 @@
 //! The group `storagemigration.k8s.io`, stored only.
 
-
 use crate::defaults;
 use crate::kinds::Kind;
 
@@ -9,7 +8,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         Kind::row(
             ("storagemigration.k8s.io", "v1", "StorageVersionMigration"),
             "storageversionmigrations",
-            "storageversionmigration"
+            "storageversionmigration",
         )
         .cluster()
         .with_status()
