@@ -62,6 +62,7 @@ fn put(state: &mut State, plural: &str, mut object: Value) {
         storage: kind.storage.clone(),
         key: store::key(namespace, metadata::name(&object)),
     };
+    state.track(&place, crate::managed::SERVER, "", &mut object);
     state.put(&place, object);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::element::Path;
-use crate::managed::{Entry, Managed, Operation};
+use crate::managed::{Entry, Managed};
 use crate::set::Set;
 
 /// The version of `Scale`.
@@ -33,13 +33,7 @@ pub fn to_scale(parent: &Managed, paths: &ReplicasPaths) -> Managed {
     };
     Managed {
         entries: entries
-            .map(|(id, entry)| {
-                let mut id = id.clone();
-                if id.operation == Operation::Update {
-                    id.api_version = SCALE.into();
-                }
-                (id, to_scale(entry))
-            })
+            .map(|(id, entry)| (id.clone(), to_scale(entry)))
             .collect(),
     }
 }
@@ -62,11 +56,9 @@ pub fn from_scale(
             entries.insert(id.clone(), entry.clone());
             continue;
         };
-        let mut scale_id = id.clone();
-        if scale_id.operation == Operation::Update {
-            scale_id.api_version = SCALE.into();
-        }
-        if left.remove(&scale_id).is_some() {
+        // Entries of operation `Update` are told apart by their version, too, and that of the scale is another: those a
+        // real server never finds again, so that it takes the replica count from them and adds an entry for it alone.
+        if left.remove(id).is_some() {
             entries.insert(id.clone(), entry.clone());
             continue;
         }
@@ -84,12 +76,9 @@ pub fn from_scale(
         return Managed { entries };
     };
     let owned = replicas().paths();
-    for (mut id, entry) in left {
+    for (id, entry) in left {
         if !entry.fields.contains(&owned[0]) {
             continue;
-        }
-        if id.operation == Operation::Update {
-            id.api_version = api_version.into();
         }
         // A real server loses the time of these entries.
         let entry = Entry {

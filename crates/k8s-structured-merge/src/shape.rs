@@ -55,6 +55,12 @@ impl MapShape<'_> {
         self.fields.is_some_and(|fields| fields.contains_key(key))
     }
 
+    /// What the server shows of a field that it always shows, where there is nothing in it.
+    pub(crate) fn shown_empty(&self, schema: &Schema, key: &str) -> Option<Value> {
+        let field = self.fields.and_then(|fields| fields.get(key))?;
+        (field.empty == Empty::Written).then(|| zero(schema, field.type_, 0))
+    }
+
     /// Nothing is known of its fields.
     pub(crate) fn is_deduced(&self, schema: &Schema) -> bool {
         self.fields.is_none_or(BTreeMap::is_empty)

@@ -236,6 +236,15 @@ impl TypeRef<'_> {
             if old == new {
                 return;
             }
+            // A field that is always there may be left out, and is then empty.
+            let empty = match (old, new) {
+                (Some(_), Some(_)) => None,
+                _ => map.shown_empty(self.schema, key),
+            };
+            let (old, new) = (old.or(empty.as_ref()), new.or(empty.as_ref()));
+            if old == new {
+                return;
+            }
             let mut below = Comparison::default();
             let marks = match map.type_of(key) {
                 Some(id) => self.at(id).compare_into(old, new, &mut below),

@@ -50,10 +50,12 @@ impl State {
         let siblings = self.siblings(name, metadata::text(&definition, "/spec/group"));
         let now = self.source.stamp();
         let is_builtin = self.is_builtin(&definition);
-        let accepted = crds::accept_names(&definition, &siblings, is_builtin, &now);
+        let mut accepted = crds::accept_names(&definition, &siblings, is_builtin, &now);
         let definition = if accepted == definition {
             definition
         } else {
+            let manager = crate::managed::SERVER;
+            self.track(&place, manager, "status", &mut accepted);
             self.store.put(&place.storage, &place.key, accepted).value()
         };
         if crds::is_established(&definition) {
@@ -103,6 +105,8 @@ impl State {
             &now,
         );
         if object != definition {
+            let manager = crate::managed::SERVER;
+            self.track(&place, manager, "status", &mut object);
             self.put(&place, object);
         }
     }

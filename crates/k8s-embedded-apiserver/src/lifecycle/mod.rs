@@ -295,30 +295,28 @@ impl State {
 
     /// Stores what a controller of the cluster changed on an object or, where it is not empty, on its subresource.
     fn put_as_controller(&mut self, place: &Place, mut object: Value, subresource: &str) {
-        self.track_controller(place, &mut object, subresource);
+        self.track(place, managed::CONTROLLERS, subresource, &mut object);
         self.put(place, object);
     }
 
-    /// Notes that a controller of the cluster owns what it changed.
-    fn track_controller(&self, place: &Place, object: &mut Value, subresource: &str) {
-        let (Some(kind), Some(live)) = (
-            self.registry.stored_in(&place.storage),
-            self.store.at(place),
-        ) else {
+    /// Notes that a part of the cluster itself owns what it changed.
+    pub(crate) fn track(
+        &self,
+        place: &Place,
+        manager: &str,
+        subresource: &str,
+        object: &mut Value,
+    ) {
+        let live = self.store.at(place).map(|found| found.value());
+        let Some(kind) = self.registry.stored_in(&place.storage) else {
             return;
         };
         let write = managed::Write {
             kind,
             subresource,
-            manager: managed::CONTROLLERS,
+            manager,
         };
-        managed::track(
-            &self.registry,
-            &self.source,
-            write,
-            Some(&live.value()),
-            object,
-        );
+        managed::track(&self.registry, &self.source, write, live.as_ref(), object);
     }
 
     fn remove_finalizer(&mut self, place: &Place, finalizer: &str) {
@@ -333,7 +331,7 @@ impl State {
             .collect();
         let mut object = existing.value();
         set_finalizers(&mut object, left);
-        self.track_controller(place, &mut object, "");
+        self.track(place, managed::CONTROLLERS, "", &mut object);
         self.store_update(place, object);
     }
 

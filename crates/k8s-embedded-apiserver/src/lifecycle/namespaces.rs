@@ -116,6 +116,8 @@ impl State {
             } else {
                 spec.insert("finalizers".into(), Value::Array(left));
             }
+            let manager = crate::managed::CONTROLLERS;
+            self.track(&place, manager, "finalize", &mut namespace);
             self.store_update(&place, namespace);
         }
     }
