@@ -231,7 +231,8 @@ impl<'a> Types<'a> {
         let (found, found_format) = match value {
             Value::Null => ("null", ""),
             Value::Bool(_) => ("boolean", ""),
-            Value::Number(number) if number.is_f64() => ("number", "float64"),
+            // What is no whole number of 64 bits is a float to the real server.
+            Value::Number(number) if number.as_i64().is_none() => ("number", "float64"),
             Value::Number(_) => ("integer", "int64"),
             Value::String(_) => ("string", ""),
             Value::Array(_) => ("array", ""),

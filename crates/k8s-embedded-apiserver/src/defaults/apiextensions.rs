@@ -12,6 +12,13 @@ pub(crate) fn custom_resource_definition(object: &mut Value) {
     if spec.get("preserveUnknownFields") == Some(&Value::Bool(false)) {
         spec.remove("preserveUnknownFields");
     }
+    let service = spec
+        .get_mut("conversion")
+        .and_then(|conversion| conversion.pointer_mut("/webhook/clientConfig/service"))
+        .and_then(Value::as_object_mut);
+    if let Some(service) = service {
+        fill(service, "port", json!(443));
+    }
     let names = entry_mut(spec, "names");
     let kind = names
         .get("kind")

@@ -65,11 +65,9 @@ pub(super) fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
                     .pointer("/subresources/status")
                     .is_some_and(|status| !status.is_null());
                 let path = format!("{}.openAPIV3Schema", place("schema", "validation"));
-                for error in check_schema(&path, schema, status) {
-                    // What all versions share is checked once.
-                    if !errors.contains(&error) {
-                        errors.push(error);
-                    }
+                // What all versions share is checked once.
+                if index == 0 || !is_shared(versions, "schema") {
+                    errors.extend(check_schema(&path, schema, status));
                 }
                 errors.extend(check_selectable_fields(
                     &place("selectableFields", "selectableFields"),
