@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::{
     flags,
@@ -11,27 +11,31 @@ use crate::{
     workspace::{self, Metadata},
 };
 
-const PACKAGE: &str = "k8s-controller-bench";
-
 pub(crate) fn run(flags: &flags::Bench) -> Result<()> {
     let metadata = Metadata::load()?;
-    let member = metadata
+    let mut packages: Vec<_> = metadata
         .members
         .iter()
-        .find(|member| member.name == PACKAGE)
-        .with_context(|| format!("no package {PACKAGE} in the workspace"))?;
-    ensure!(!member.benches.is_empty(), "{PACKAGE} has no benchmark");
-    let mut spec = Spec::new(command(&member.benches, flags.quick, &flags.args));
-    spec.folder = Some(workspace::root().into());
-    process::run(&spec, &Signals::catch()?)
+        .filter(|member| !member.benches.is_empty())
+        .collect();
+    packages.sort_by(|left, right| left.name.cmp(&right.name));
+    ensure!(!packages.is_empty(), "no package has a benchmark");
+    let signals = Signals::catch()?;
+    for member in packages {
+        let words = command(&member.name, &member.benches, flags.quick, &flags.args);
+        let mut spec = Spec::new(words);
+        spec.folder = Some(workspace::root().into());
+        process::run(&spec, &signals)?;
+    }
+    Ok(())
 }
 
-fn command(benches: &[String], quick: bool, args: &[OsString]) -> Vec<OsString> {
+fn command(package: &str, benches: &[String], quick: bool, args: &[OsString]) -> Vec<OsString> {
     let mut command = vec![
         workspace::cargo(),
         "bench".into(),
         "--package".into(),
-        PACKAGE.into(),
+        package.into(),
     ];
     // By name: the unit tests of a library know no --quick.
     for bench in benches {
@@ -52,6 +56,7 @@ mod tests {
     #[test]
     fn quick_goes_to_each_benchmark_by_name() {
         let words = command(
+            "k8s-controller-bench",
             &["events".into(), "passes".into()],
             true,
             &["publish".into()],

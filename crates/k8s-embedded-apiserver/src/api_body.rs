@@ -35,6 +35,14 @@ impl ApiBody {
             other => Self(other),
         }
     }
+
+    /// The bytes of an answer that comes at once.
+    pub(crate) fn full(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Inner::Full(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
 }
 
 impl From<Bytes> for ApiBody {

@@ -16,6 +16,7 @@ use crate::auth::{self, ISSUER};
 use crate::lifecycle::{Controllers, State};
 use crate::{EmbeddedApiServer, User};
 use crate::source::Source;
+use crate::store::Limits;
 
 /// How long after a change controllers act: about what it takes in a small cluster.
 const CONTROLLER_DELAY: Duration = Duration::from_millis(20);
@@ -26,6 +27,9 @@ const NAMESPACE_DELAY: Duration = Duration::from_secs(5);
 /// Changes of each collection that are kept for watches.
 const HISTORY_LIMIT: usize = 10_000;
 
+/// How often versions are forgotten for lists of the past, as by a real server.
+const COMPACTION_INTERVAL: Duration = Duration::from_secs(5 * 60);
+
 type Clock = Box<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// What can be chosen about an [`EmbeddedApiServer`].
@@ -34,7 +38,7 @@ pub struct Builder {
     clock: Option<Clock>,
     seed: Option<u64>,
     controllers: Controllers,
-    history_limit: usize,
+    limits: Limits,
     default_user: Option<User>,
     tokens: Vec<(String, User)>,
     rbac: bool,
@@ -47,7 +51,7 @@ impl fmt::Debug for Builder {
         f.debug_struct("Builder")
             .field("seed", &self.seed)
             .field("controllers", &self.controllers)
-            .field("history_limit", &self.history_limit)
+            .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }
@@ -64,7 +68,11 @@ impl Builder {
                 delay: CONTROLLER_DELAY,
                 namespace_delay: NAMESPACE_DELAY,
             },
-            history_limit: HISTORY_LIMIT,
+            limits: Limits {
+                history: HISTORY_LIMIT,
+                compaction: COMPACTION_INTERVAL,
+                lag: Duration::ZERO,
+            },
             default_user: Some(User::admin()),
             tokens: Vec::new(),
             rbac: false,
@@ -126,7 +134,55 @@ impl Builder {
     /// How many changes of each kind of object are kept for watches (by default 10,000). A watch from an older version
     /// is answered with 410 Expired.
     pub fn history_limit(mut self, changes: usize) -> Self {
-        self.history_limit = changes;
+        self.limits.history = changes;
+        self
+    }
+
+    /// How often old versions are compacted (by default every 5 minutes of tokio's time, as by kube-apiserver's
+    /// `--etcd-compaction-interval`; zero is never).
+    ///
+    /// A version can be listed for one to two intervals after the write that followed it: then a list at exactly that
+    /// version, and a `continue` token, is answered with 410 Expired. Watches are not concerned.
+    pub fn etcd_compaction_interval(mut self, interval: Duration) -> Self {
+        self.limits.compaction = interval;
+        self
+    }
+
+    /// How far the watch cache is behind the writes, in tokio's time (by default not at all).
+    ///
+    /// On a real server watches, and reads that ask for it, are served from a cache that follows the writes a moment
+    /// later; it is that moment in which controllers act on what is no longer true. With a lag
+    ///
+    /// - a watch tells of a write when it is that old, and its bookmarks are as far behind;
+    /// - a get or list with `resourceVersion=0` shows how things were;
+    /// - one with another version waits until the cache has got there, up to three seconds;
+    /// - a get or list without a version, the pages that follow it, a list at exactly some version, and every write,
+    ///   see the last write, as ever.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), kube::Error> {
+    /// use std::time::Duration;
+    /// use k8s_embedded_apiserver::EmbeddedApiServer;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::api::{ListParams, ObjectMeta, PostParams};
+    /// use kube::{Api, Client};
+    ///
+    /// let server = EmbeddedApiServer::builder().watch_cache_lag(Duration::from_millis(300)).build();
+    /// let api: Api<ConfigMap> = Api::default_namespaced(Client::new(server, "default"));
+    /// let metadata = ObjectMeta { name: Some("a".into()), ..ObjectMeta::default() };
+    /// api.create(&PostParams::default(), &ConfigMap { metadata, ..ConfigMap::default() }).await?;
+    ///
+    /// let cached = ListParams::default().match_any();
+    /// assert_eq!(api.list(&cached).await?.items.len(), 0);
+    /// assert_eq!(api.list(&ListParams::default()).await?.items.len(), 1);
+    /// tokio::time::sleep(Duration::from_millis(300)).await;
+    /// assert_eq!(api.list(&cached).await?.items.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn watch_cache_lag(mut self, lag: Duration) -> Self {
+        self.limits.lag = lag;
         self
     }
 
@@ -207,7 +263,7 @@ impl Builder {
             delay: Duration::ZERO,
             ..self.controllers.clone()
         };
-        let mut state = State::new(source, self.history_limit, at_once);
+        let mut state = State::new(source, self.limits, at_once);
         crate::start::fill(&mut state);
         crate::plugins::first_classes(&mut state);
         state.access.default_user = self.default_user.map(Arc::new);

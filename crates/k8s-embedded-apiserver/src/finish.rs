@@ -3,10 +3,11 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use form_urlencoded::parse;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT,
     X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, Method, Request, Response, Uri};
+use http_body::Body as _;
 
 use crate::ApiBody;
 
@@ -44,6 +45,9 @@ impl Finish {
             *response.body_mut() = body.map_full(|bytes| indented(&bytes));
         }
         if self.without_body {
+            if let Some(length) = response.body().size_hint().exact() {
+                response.headers_mut().insert(CONTENT_LENGTH, length.into());
+            }
             *response.body_mut() = ApiBody::default();
         }
         let audit_id = self
@@ -88,7 +92,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     media.starts_with(b"application/json") && !headers.contains_key(CONTENT_ENCODING)
 }
 
-/// JSON text with a line for each member and two spaces for each level, as Go indents it.
+/// JSON text with a line for each member and two spaces for each level, as Go indents it, and without an end of line.
 fn indented(json: &[u8]) -> Bytes {
     let mut out = BytesMut::with_capacity(json.len() * 2);
     let (mut depth, mut in_text, mut escaped, mut opened) = (0_usize, false, false, false);
@@ -133,9 +137,6 @@ fn indented(json: &[u8]) -> Bytes {
         }
         opened = matches!(byte, b'{' | b'[');
     }
-    if json.last() == Some(&b'\n') {
-        out.put_u8(b'\n');
-    }
     out.freeze()
 }
 
@@ -151,7 +152,7 @@ mod tests {
         let text = indented(format!("{value}\n").as_bytes());
         assert_eq!(
             std::str::from_utf8(&text).unwrap(),
-            format!("{}\n", serde_json::to_string_pretty(&value).unwrap())
+            serde_json::to_string_pretty(&value).unwrap()
         );
         assert_eq!(serde_json::from_slice::<Value>(&text).unwrap(), value);
     }

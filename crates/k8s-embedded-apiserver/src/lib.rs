@@ -94,6 +94,7 @@ mod custom;
 mod defaults;
 mod definitions;
 mod discovery;
+mod encoding;
 mod finish;
 mod go_json;
 #[cfg(feature = "http")]

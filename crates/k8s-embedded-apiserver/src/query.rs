@@ -161,46 +161,90 @@ fn manager_errors(manager: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// A `resourceVersion` as a number; 0 is any.
+///
+/// # Errors
+///
+/// The text is no number. What becomes of that differs between the verbs.
+pub(crate) fn version(text: &str) -> Result<u64, FieldError> {
+    // Like the real server, which takes no sign.
+    let parsed = match text.starts_with('+') {
+        true => None,
+        false => Some(text.parse::<u64>()),
+    };
+    let why = match parsed {
+        Some(Ok(version)) => return Ok(version),
+        Some(Err(error)) if *error.kind() == IntErrorKind::PosOverflow => "value out of range",
+        _ => "invalid syntax",
+    };
+    let quoted = k8s_api_schema::quote(text);
+    let why = format!("strconv.ParseUint: parsing {quoted}: {why}");
+    Err(FieldError::invalid("resourceVersion", text, why))
+}
+
 /// What a list or a watch asks for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListOptions {
+    /// It was asked for by the parameter, not by the deprecated path.
+    pub(crate) watch: bool,
     pub(crate) limit: usize,
     pub(crate) continue_: Option<String>,
     pub(crate) version: Option<String>,
-    pub(crate) exact: bool,
+    pub(crate) match_: Option<String>,
     pub(crate) initial_events: Option<bool>,
     pub(crate) bookmarks: bool,
     pub(crate) timeout_seconds: Option<u64>,
 }
 
 const MATCH: &str = "resourceVersionMatch";
+const NOT_OLDER_THAN: &str = "NotOlderThan";
 
 impl ListOptions {
-    /// Reads and checks the parameters.
-    pub(crate) fn parse(query: &Query, watch: bool) -> Result<Self, Failure> {
-        let continue_ = query.get("continue");
-        let version = query.get("resourceVersion");
-        let match_ = query.get(MATCH);
-        let initial_events = query.flag("sendInitialEvents");
-        let errors = if watch {
-            watch_errors(continue_, match_, initial_events)
-        } else {
-            list_errors(continue_, version, match_, initial_events)
-        };
-        if !errors.is_empty() {
-            return Err(Failure::invalid("meta.k8s.io", "ListOptions", "", &errors));
-        }
+    /// Reads the parameters.
+    pub(crate) fn parse(query: &Query) -> Result<Self, Failure> {
         let limit = query.number("limit")?.unwrap_or(0);
         let timeout = query.number("timeoutSeconds")?.unwrap_or(0);
-        Ok(Self {
+        let mut options = Self {
+            watch: query.is_set("watch"),
             limit: usize::try_from(limit).unwrap_or(0),
-            continue_: continue_.map(Into::into),
-            version: version.map(Into::into),
-            exact: match_ == Some("Exact"),
-            initial_events,
+            continue_: query.get("continue").map(Into::into),
+            version: query.get("resourceVersion").map(Into::into),
+            match_: query.get(MATCH).map(Into::into),
+            initial_events: query.flag("sendInitialEvents"),
             bookmarks: query.is_set("allowWatchBookmarks"),
             timeout_seconds: u64::try_from(timeout).ok().filter(|seconds| *seconds > 0),
-        })
+        };
+        let from_state = matches!(options.version.as_deref(), None | Some("0"));
+        if options.watch && options.initial_events.is_none() && options.match_.is_none() && from_state {
+            options.initial_events = Some(true);
+            options.match_ = Some(NOT_OLDER_THAN.into());
+        }
+        Ok(options)
+    }
+
+    /// Checks that they go together.
+    pub(crate) fn validate(&self) -> Result<(), Failure> {
+        let (continue_, match_) = (self.continue_.as_deref(), self.match_.as_deref());
+        let errors = if self.watch {
+            watch_errors(continue_, match_, self.initial_events)
+        } else {
+            list_errors(continue_, self.version.as_deref(), match_, self.initial_events)
+        };
+        if errors.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::invalid("meta.k8s.io", "ListOptions", "", &errors))
+    }
+
+    /// Exactly the version is wanted, not a later one.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.match_.as_deref() == Some("Exact")
+    }
+
+    /// A version, a limit and nothing else: then the version is meant exactly.
+    pub(crate) fn is_legacy_exact(&self) -> bool {
+        let version = self.version.as_deref();
+        self.match_.is_none() && self.limit > 0 && version.is_some_and(|version| version != "0")
     }
 }
 
@@ -210,20 +254,21 @@ fn watch_errors(
     initial_events: Option<bool>,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    if initial_events.is_none() && match_.is_some() {
-        errors.push(FieldError::forbidden(
-            MATCH,
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        ));
-    }
-    if initial_events.is_some() && match_.is_none() {
+    if initial_events.is_some() && match_ != Some(NOT_OLDER_THAN) {
         errors.push(FieldError::forbidden(
             MATCH,
             "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
         ));
     }
-    if let Some(other) = match_.filter(|text| *text != "NotOlderThan") {
-        errors.push(FieldError::not_supported(MATCH, other, &["NotOlderThan"]));
+    let Some(text) = match_ else { return errors };
+    if initial_events.is_none() {
+        errors.push(FieldError::forbidden(
+            MATCH,
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        ));
+    }
+    if text != NOT_OLDER_THAN {
+        errors.push(FieldError::not_supported(MATCH, text, &[NOT_OLDER_THAN]));
     }
     if continue_.is_some() {
         errors.push(FieldError::forbidden(
@@ -254,11 +299,11 @@ fn list_errors(
                 "resourceVersionMatch is forbidden when continue is provided",
             ));
         }
-        if !matches!(text, "Exact" | "NotOlderThan") {
+        if !matches!(text, "Exact" | NOT_OLDER_THAN) {
             errors.push(FieldError::not_supported(
                 MATCH,
                 text,
-                &["Exact", "NotOlderThan"],
+                &["Exact", NOT_OLDER_THAN, ""],
             ));
         }
         if text == "Exact" && version == Some("0") {

@@ -8,14 +8,15 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Buf, BufMut as _, Bytes, BytesMut};
+use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use http::header::{
-    ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, HeaderValue, IF_NONE_MATCH, RETRY_AFTER,
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST, HeaderValue, IF_NONE_MATCH, RETRY_AFTER,
     USER_AGENT, VARY, WARNING,
 };
 use http::request::Parts;
 use http::uri::Authority;
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Limited};
 use serde_json::Value;
@@ -28,12 +29,13 @@ use crate::background::{self, Background};
 use crate::body;
 use crate::builder::Builder;
 use crate::discovery::{self, Asked, Reply};
+use crate::encoding::{self, Encoding};
 use crate::finish::Finish;
 use crate::lifecycle::State;
 use crate::query::Query;
 use crate::routes::{Route, Target, route};
 use crate::status::Failure;
-use crate::table::{IncludeObject, Rendering, Representation};
+use crate::table::{self, IncludeObject, Rendering, Representation};
 use crate::verbs::{self, Answer, Call};
 use crate::watch;
 
@@ -128,13 +130,10 @@ impl EmbeddedApiServer {
     {
         let (parts, body) = request.into_parts();
         let header = |name| {
-            parts
-                .headers
-                .get(name)
-                .and_then(|value: &HeaderValue| value.to_str().ok())
-                .map(String::from)
+            let value = parts.headers.get(name);
+            value.and_then(|value: &HeaderValue| value.to_str().ok())
         };
-        let accept = header(ACCEPT).unwrap_or_default();
+        let wire = Wire::new(&parts);
         let path = parts.uri.path();
         // The caller first: who may do nothing learns nothing of what there is.
         let routed = self.shared.with(|state| {
@@ -147,13 +146,13 @@ impl EmbeddedApiServer {
         };
         match route {
             Route::Target(target) if is_unserved(&target) => {
-                refusal(&Failure::no_such_resource())
+                wire.refuse(&Failure::no_such_resource())
             }
             Route::Target(target) if is_unrouted(&parts.method, &target) => {
                 if target.kind.is_custom() {
                     plain_not_found()
                 } else {
-                    refusal(&Failure::method_not_allowed())
+                    wire.refuse(&Failure::method_not_allowed())
                 }
             }
             Route::Target(target) => {
@@ -161,31 +160,31 @@ impl EmbeddedApiServer {
                     method: parts.method.clone(),
                     target,
                     query: Query::parse(parts.uri.query()),
-                    content_type: header(CONTENT_TYPE),
-                    user_agent: header(USER_AGENT),
+                    content_type: header(CONTENT_TYPE).map(String::from),
+                    user_agent: header(USER_AGENT).map(String::from),
                     body,
                     user: user.unwrap_or_default(),
                 });
                 match call {
-                    Ok(call) => self.resource(call, &accept).await,
-                    Err(failure) => refusal(&failure),
+                    Ok(call) => self.resource(call, &wire).await,
+                    Err(failure) => wire.refuse(&failure),
                 }
             }
-            Route::Refused(failure) => refusal(&failure),
+            Route::Refused(failure) => wire.refuse(&failure),
             Route::PlainNotFound => plain_not_found(),
-            Route::Other => self.other(&parts, &accept),
+            Route::Other => self.other(&parts, &wire),
         }
     }
 
     /// A request for objects.
-    async fn resource(&self, call: Call, accept: &str) -> Response<ApiBody> {
+    async fn resource(&self, call: Call, wire: &Wire<'_>) -> Response<ApiBody> {
         let kind = call.kind();
         let of_version = kind.custom.as_ref().map(|custom| custom.warning.clone());
         let warning = of_version.unwrap_or_else(|| kind.deprecated.map(String::from));
         let mut session = Session::default();
-        let mut response = match self.try_resource(&call, accept, &mut session).await {
+        let mut response = match self.try_resource(&call, wire, &mut session).await {
             Ok(response) => response,
-            Err(failure) => refusal(&failure),
+            Err(failure) => wire.refuse(&failure),
         };
         for text in warning.into_iter().chain(session.take_warnings()) {
             warn(&mut response, &text);
@@ -196,19 +195,23 @@ impl EmbeddedApiServer {
     async fn try_resource(
         &self,
         call: &Call,
-        accept: &str,
+        wire: &Wire<'_>,
         session: &mut Session,
     ) -> Result<Response<ApiBody>, Failure> {
-        let representation = Representation::negotiate(accept)?;
-        let include = IncludeObject::parse(call.query.get("includeObject").unwrap_or_default())?;
-        let rendering = Rendering::new(representation, include, call.target.kind.clone());
+        if !call.kind().is_custom() {
+            let is_watchable = call.target.name.is_none() || call.target.watch;
+            table::route(wire.accept, is_watchable && call.method == Method::GET)?;
+        }
+        let (encoding, representation) = Representation::negotiate(wire.accept)?;
         let answer = self.handle(call, session).await?;
-        self.write(
-            &call.target,
-            answer,
-            rendering,
-            representation == Representation::Object,
-        )
+        let include = match representation {
+            Representation::Table(_) => {
+                IncludeObject::parse(call.query.get("includeObject").unwrap_or_default())?
+            }
+            _ => IncludeObject::default(),
+        };
+        let rendering = Rendering::new(representation, include, call.target.kind.clone());
+        self.write(call, answer, rendering, wire, encoding)
     }
 
     /// Does what is asked for, after a while if it asks for a version to come.
@@ -219,46 +222,49 @@ impl EmbeddedApiServer {
             if !questions.is_empty() {
                 self.webhooks.ask(questions, session).await;
             }
-            let (answer, mut changed) = self.shared.with(|state| {
+            let (answer, written) = self.shared.with(|state| {
                 let answer = attempt(state, call, session);
-                let changed = match answer {
-                    Ok(Answer::NotYet(_)) => {
-                        Some(state.store.subscribe(&call.kind().storage).changed)
-                    }
+                let written = match answer {
+                    Ok(Answer::NotYet(_)) => Some(state.store.written()),
                     _ => None,
                 };
-                (answer, changed)
+                (answer, written)
             });
             background::attend(&self.shared);
             if session.waits() {
                 continue;
             }
-            let Ok(Answer::NotYet(wanted)) = answer else {
+            let (Ok(Answer::NotYet(wanted)), Some(mut written)) = (&answer, written) else {
                 return answer;
             };
             let deadline =
                 *left.get_or_insert_with(|| tokio::time::Instant::now() + VERSION_PATIENCE);
-            let in_time = match &mut changed {
-                Some(changed) => tokio::time::timeout_at(deadline, changed.changed())
-                    .await
-                    .is_ok_and(|got| got.is_ok()),
-                None => false,
-            };
-            let current = self.shared.with(|state| state.store.version());
-            if !in_time && current < wanted {
-                return Err(Failure::version_too_large(wanted, current));
+            let (cached, seen) = self.shared.with(|state| {
+                (state.store.cached_version(), state.store.seen_at(*wanted))
+            });
+            if tokio::time::Instant::now() >= deadline {
+                let failure = Failure::version_too_large(*wanted, cached);
+                return match call.is_watch() {
+                    true => Ok(Answer::WatchFailed(failure)),
+                    false => Err(failure),
+                };
             }
+            // Whichever comes first: another write, the watch cache, or the end of patience.
+            let until = seen.map_or(deadline, |seen| seen.min(deadline));
+            let _ = tokio::time::timeout_at(until, written.changed()).await;
         }
     }
 
     fn write(
         &self,
-        target: &Target,
+        call: &Call,
         answer: Answer,
         rendering: Rendering,
-        whole: bool,
+        wire: &Wire<'_>,
+        encoding: Encoding,
     ) -> Result<Response<ApiBody>, Failure> {
-        let now = self.shared.with(|state| state.source.now());
+        let whole = rendering.is_whole() && encoding.is_plain();
+        let now = || self.shared.with(|state| state.source.now());
         Ok(match answer {
             Answer::Object {
                 code,
@@ -267,28 +273,40 @@ impl EmbeddedApiServer {
             } => {
                 let mut response = match object {
                     item if whole => {
-                        let mut out = BytesMut::with_capacity(2048);
+                        let mut out = BytesMut::with_capacity(item.text_len() + 1);
                         item.write(true, &mut out);
                         out.put_u8(b'\n');
-                        respond(code, "application/json", ApiBody::from(out.freeze()))
+                        respond(code, encoding, ApiBody::from(out.freeze()))
                     }
-                    item => json(code, &rendering.object(item.into_value(), now)?),
+                    item => written(code, encoding, &rendering.object(item.into_value(), now())?),
                 };
                 for text in warnings {
                     warn(&mut response, &text);
                 }
                 response
             }
-            Answer::List(list) if whole => respond(
-                200,
-                "application/json",
-                ApiBody::from(list.text(&target.kind)),
-            ),
-            Answer::List(list) => json(200, &rendering.list(list, now)?),
-            Answer::Other { code, object } => json(code, &object),
+            Answer::List(list) if whole => {
+                respond(200, encoding, ApiBody::from(list.text(&call.target.kind)))
+            }
+            Answer::List(list) => written(200, encoding, &rendering.list(list, now())?),
+            Answer::Other { code, object } => written(code, encoding, &object),
+            Answer::Watch(_) | Answer::WatchFailed(_) if !encoding.format.streams() => {
+                return Err(Failure::not_acceptable(table::STREAM_TYPES));
+            }
             Answer::Watch(plan) => {
+                // Of watches only those that begin with a list are compressed, event by event.
+                let compressed = wire.gzip && plan.end_told;
                 let stream = watch::stream(self.shared.clone(), plan, rendering);
-                respond(200, "application/json", ApiBody::stream(stream))
+                if !compressed {
+                    return Ok(respond(200, encoding, ApiBody::stream(stream)));
+                }
+                let members = stream.filter_map(async |frame| encoding::member(&frame));
+                let mut response = respond(200, encoding, ApiBody::stream(members));
+                tell_gzip(&mut response);
+                response
+            }
+            Answer::WatchFailed(failure) => {
+                respond(200, encoding, ApiBody::stream(watch::failed(&failure)))
             }
             Answer::NotYet(wanted) => {
                 return Err(Failure::version_too_large(
@@ -300,7 +318,7 @@ impl EmbeddedApiServer {
     }
 
     /// A request for what is no resource: versions, groups, documents.
-    fn other(&self, parts: &Parts, accept: &str) -> Response<ApiBody> {
+    fn other(&self, parts: &Parts, wire: &Wire<'_>) -> Response<ApiBody> {
         let resources = self
             .shared
             .with(|state| crate::served::resources(&state.registry));
@@ -309,7 +327,7 @@ impl EmbeddedApiServer {
             method: &parts.method,
             path: parts.uri.path(),
             query: parts.uri.query(),
-            accept,
+            accept: wire.accept,
             // HTTP/2 has it in the URI.
             host: parts
                 .uri
@@ -322,30 +340,30 @@ impl EmbeddedApiServer {
             Some(Reply::Tagged(content_type, value)) => {
                 tagged(content_type, &value, text(IF_NONE_MATCH))
             }
-            Some(Reply::Indented(content_type, value)) => respond(
+            Some(Reply::Indented(content_type, value)) => typed(
                 200,
                 content_type,
                 ApiBody::from(Bytes::from(format!("{value:#}"))),
             ),
-            Some(Reply::Metrics(text)) => respond(
+            Some(Reply::Metrics(text)) => typed(
                 200,
                 "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
                 ApiBody::from(Bytes::from(text)),
             ),
-            Some(Reply::Json(content_type, value)) => respond(
+            Some(Reply::Json(content_type, value)) => typed(
                 200,
                 content_type,
                 ApiBody::from(Bytes::from(value.to_string())),
             ),
-            Some(Reply::Text(text)) => respond(
+            Some(Reply::Text(text)) => typed(
                 200,
                 "text/plain; charset=utf-8",
                 ApiBody::from(Bytes::from(text)),
             ),
             Some(Reply::Protobuf(content_type, bytes)) => {
-                respond(200, content_type, ApiBody::from(Bytes::from(bytes)))
+                typed(200, content_type, ApiBody::from(Bytes::from(bytes)))
             }
-            Some(Reply::Failure(failure)) => refusal(&failure),
+            Some(Reply::Failure(failure)) => wire.refuse(&failure),
             None => plain_not_found(),
         }
     }
@@ -360,7 +378,7 @@ fn tagged(content_type: &'static str, value: &Value, known: Option<&str>) -> Res
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        respond(200, content_type, ApiBody::from(Bytes::from(text)))
+        typed(200, content_type, ApiBody::from(Bytes::from(text)))
     };
     let headers = response.headers_mut();
     if let Ok(tag) = HeaderValue::from_str(&tag) {
@@ -387,11 +405,48 @@ fn attempt(state: &mut State, call: &Call, session: &mut Session) -> Result<Answ
     answer
 }
 
-/// Objects of a namespaced kind can be listed over all namespaces, but not written there.
+/// How the answer to a request is to be written.
+struct Wire<'a> {
+    accept: &'a str,
+    gzip: bool,
+}
+
+impl<'a> Wire<'a> {
+    fn new(parts: &'a Parts) -> Self {
+        let header = |name| {
+            let value = parts.headers.get(name);
+            value
+                .and_then(|value: &HeaderValue| value.to_str().ok())
+                .unwrap_or_default()
+        };
+        Self {
+            accept: header(ACCEPT),
+            gzip: asks_for_gzip(&parts.headers),
+        }
+    }
+
+    fn refuse(&self, failure: &Failure) -> Response<ApiBody> {
+        let encoding = table::for_errors(self.accept);
+        let mut response = written(failure.code, encoding, &failure.to_json());
+        for text in &failure.warnings {
+            warn(&mut response, text);
+        }
+        if let Some(seconds) = failure.retry_after() {
+            let seconds = HeaderValue::from(seconds);
+            response.headers_mut().insert(RETRY_AFTER, seconds);
+        }
+        response
+    }
+}
+
+/// Objects of a namespaced kind can be listed over all namespaces, but not written there. Only custom resources know
+/// HEAD.
 fn is_unrouted(method: &Method, target: &Target) -> bool {
-    target.kind.namespaced
-        && target.namespace.is_none()
-        && *method != Method::GET
+    match *method {
+        Method::GET => false,
+        Method::HEAD => !target.kind.is_custom(),
+        _ => target.kind.namespaced && target.namespace.is_none(),
+    }
 }
 
 /// Reviews of a namespace are not served over all namespaces.
@@ -423,7 +478,7 @@ where
     }
 }
 
-fn respond(code: u16, content_type: &'static str, body: ApiBody) -> Response<ApiBody> {
+fn typed(code: u16, content_type: &'static str, body: ApiBody) -> Response<ApiBody> {
     let mut response = Response::new(body);
     *response.status_mut() =
         StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -433,10 +488,33 @@ fn respond(code: u16, content_type: &'static str, body: ApiBody) -> Response<Api
     response
 }
 
-fn json(code: u16, object: &Value) -> Response<ApiBody> {
-    let mut text = object.to_string();
-    text.push('\n');
-    respond(code, "application/json", ApiBody::from(Bytes::from(text)))
+fn respond(code: u16, encoding: Encoding, body: ApiBody) -> Response<ApiBody> {
+    typed(code, encoding.format.media_type(), body)
+}
+
+fn written(code: u16, encoding: Encoding, object: &Value) -> Response<ApiBody> {
+    respond(code, encoding, ApiBody::from(encoding.write(object)))
+}
+
+fn asks_for_gzip(headers: &HeaderMap) -> bool {
+    let value = headers.get(ACCEPT_ENCODING);
+    let text = value.and_then(|value| value.to_str().ok());
+    text.is_some_and(encoding::is_asked_for)
+}
+
+/// Compresses an answer that is large.
+fn compress(response: &mut Response<ApiBody>) {
+    let Some(compressed) = response.body().full().and_then(encoding::gzip) else {
+        return;
+    };
+    *response.body_mut() = ApiBody::from(compressed);
+    tell_gzip(response);
+}
+
+fn tell_gzip(response: &mut Response<ApiBody>) {
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
 }
 
 fn warn(response: &mut Response<ApiBody>, text: &str) {
@@ -445,21 +523,8 @@ fn warn(response: &mut Response<ApiBody>, text: &str) {
     }
 }
 
-fn refusal(failure: &Failure) -> Response<ApiBody> {
-    let mut response = json(failure.code, &failure.to_json());
-    for text in &failure.warnings {
-        warn(&mut response, text);
-    }
-    if let Some(seconds) = failure.retry_after() {
-        response
-            .headers_mut()
-            .insert(RETRY_AFTER, HeaderValue::from(seconds));
-    }
-    response
-}
-
 fn plain_not_found() -> Response<ApiBody> {
-    respond(
+    typed(
         404,
         "text/plain; charset=utf-8",
         ApiBody::from(Bytes::from_static(b"404 page not found\n")),
@@ -482,10 +547,16 @@ where
 
     fn call(&mut self, request: Request<B>) -> ApiFuture {
         let (server, finish) = (self.clone(), Finish::of(&request));
+        let gzip = asks_for_gzip(request.headers());
         ApiFuture(Box::pin(async move {
             let shared = server.shared.clone();
             let response = server.answer(request).await;
-            finish.apply(response, || shared.with(|state| state.source.audit_id()))
+            let mut response =
+                finish.apply(response, || shared.with(|state| state.source.audit_id()));
+            if gzip {
+                compress(&mut response);
+            }
+            response
         }))
     }
 }

@@ -304,6 +304,14 @@ impl Failure {
         )
     }
 
+    /// 406 of the router, which knows media types and no parameters.
+    pub(crate) fn unroutable_media_type(available: &[&str]) -> Self {
+        let available = available.join(", ");
+        let message =
+            format!("406: Not Acceptable\n\nAvailable representations: {available}");
+        Self::new(406, "NotAcceptable", message).with(Details::default())
+    }
+
     /// 415: the body is in a media type that the server does not read.
     pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Self {
         Self::new(
@@ -371,6 +379,13 @@ impl Failure {
             format!("Timeout: Too large resource version: {wanted}, current: {current}"),
         )
         .with(details)
+    }
+
+    /// Leaves out when to try again, as where a real server did not wait either.
+    pub(crate) fn without_retry(&mut self) {
+        if let Some(details) = &mut self.details {
+            details.retry_after_seconds = None;
+        }
     }
 
     /// 500 without a reason, for what the real server did not classify.

@@ -1,13 +1,14 @@
 //! Watches: streams of changes of one collection.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use futures::Stream;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::body;
 use crate::kinds::Kind;
@@ -22,11 +23,14 @@ use crate::verbs::Selection;
 /// How often a watch that allows bookmarks gets one, as on a real server.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
 
+/// How long before its end a watch that allows bookmarks gets the last one, as on a real server.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+
 /// The longest that a watch lasts, a year in seconds: what is asked for may be more than a clock can hold.
 const LONGEST: u64 = 365 * 24 * 3600;
 
 /// Annotation of the bookmark that ends the initial events.
-const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+pub(crate) const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// Where a watch begins.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ pub(crate) enum Start {
     After(u64),
     /// With these objects, which are the state at a version.
     With(Vec<Arc<Object>>, u64),
+    /// It ends with this error.
+    Never(Failure),
 }
 
 /// A watch that was asked for.
@@ -61,9 +67,11 @@ struct Watch {
     /// The changes up to this version were sent.
     cursor: u64,
     subscription: Subscription,
-    bookmarks: bool,
-    next_bookmark: Instant,
+    /// When the watch cache sees a change that was made already.
+    news: Option<Instant>,
+    next_bookmark: Option<Instant>,
     deadline: Instant,
+    alarm: Pin<Box<Sleep>>,
     /// Frames not yet sent.
     pending: VecDeque<Bytes>,
     ended: bool,
@@ -76,6 +84,7 @@ pub(crate) fn stream(
     rendering: Rendering,
 ) -> impl Stream<Item = Bytes> + Send + 'static {
     let now = Instant::now();
+    let deadline = now + Duration::from_secs(plan.seconds.min(LONGEST));
     let mut watch = Watch {
         shared,
         kind: plan.kind,
@@ -83,9 +92,10 @@ pub(crate) fn stream(
         rendering,
         cursor: 0,
         subscription: plan.subscription,
-        bookmarks: plan.bookmarks,
-        next_bookmark: now + BOOKMARK_PERIOD,
-        deadline: now + Duration::from_secs(plan.seconds.min(LONGEST)),
+        news: None,
+        next_bookmark: bookmark_after(now, deadline).filter(|_| plan.bookmarks),
+        deadline,
+        alarm: Box::pin(sleep_until(deadline)),
         pending: VecDeque::new(),
         ended: false,
     };
@@ -100,11 +110,23 @@ pub(crate) fn stream(
                 watch.push_bookmark(true);
             }
         }
+        Start::Never(failure) => watch.fail(&failure),
     }
     futures::stream::unfold(watch, |mut watch| async move {
         let frame = watch.next().await?;
         Some((frame, watch))
     })
+}
+
+/// The lines of a watch that could not begin.
+pub(crate) fn failed(failure: &Failure) -> impl Stream<Item = Bytes> + Send + 'static {
+    futures::stream::iter([frame("ERROR", &failure.to_json())])
+}
+
+/// When the bookmark after one at `now` is due.
+fn bookmark_after(now: Instant, deadline: Instant) -> Option<Instant> {
+    let last = deadline.checked_sub(BOOKMARK_BEFORE_END)?;
+    Some(last.min(now + BOOKMARK_PERIOD)).filter(|next| *next > now)
 }
 
 impl Watch {
@@ -127,46 +149,51 @@ impl Watch {
     /// Takes what has changed since the last time.
     fn collect(&mut self) {
         let outcome = self.shared.with(|state| {
-            let changes =
-                state
-                    .store
-                    .changes(&self.kind.storage, self.cursor, self.subscription.epoch);
-            (changes, state.store.version())
+            let epoch = self.subscription.epoch;
+            let news = state.store.news(&self.kind.storage, self.cursor, epoch)?;
+            let changes: Vec<Change> = news.changes.cloned().collect();
+            Ok((changes, news.up_to, news.closed, news.next))
         });
         match outcome {
-            (Ok((changes, closed)), current) => {
+            Ok((changes, up_to, closed, next)) => {
                 for change in &changes {
                     self.push_change(change);
                 }
-                self.cursor = self.cursor.max(current);
+                self.cursor = self.cursor.max(up_to);
+                self.news = next;
                 self.ended |= closed;
             }
-            (Err(Expired), current) => {
-                let text = format!("too old resource version: {} ({current})", self.cursor);
-                let failure = Failure::expired(text);
-                self.pending.push_back(frame("ERROR", &failure.to_json()));
-                self.ended = true;
+            Err(Expired(floor)) => {
+                let text = format!("too old resource version: {} ({floor})", self.cursor);
+                self.fail(&Failure::expired(text));
             }
         }
     }
 
+    fn fail(&mut self, failure: &Failure) {
+        self.pending.push_back(frame("ERROR", &failure.to_json()));
+        self.ended = true;
+    }
+
     async fn wait(&mut self) {
-        let alarm = if self.bookmarks {
-            self.next_bookmark.min(self.deadline)
-        } else {
-            self.deadline
-        };
+        let alarm = [self.next_bookmark, self.news]
+            .into_iter()
+            .flatten()
+            .fold(self.deadline, Instant::min);
+        if self.alarm.deadline() != alarm {
+            self.alarm.as_mut().reset(alarm);
+        }
         tokio::select! {
             biased;
             changed = self.subscription.changed.changed() => {
                 // The collection is gone, and with it every change to come.
                 self.ended |= changed.is_err();
             }
-            () = sleep_until(alarm) => {
+            () = &mut self.alarm => {
                 if alarm == self.deadline {
                     self.ended = true;
-                } else {
-                    self.next_bookmark += BOOKMARK_PERIOD;
+                } else if self.next_bookmark == Some(alarm) {
+                    self.next_bookmark = bookmark_after(alarm, self.deadline);
                     self.collect();
                     if !self.ended {
                         self.push_bookmark(false);
@@ -211,6 +238,11 @@ impl Watch {
     }
 
     fn push(&mut self, type_: &str, object: Value) {
+        // A real server finds out with the first event, and hangs up.
+        if !self.rendering.fits_one() {
+            self.ended = true;
+            return;
+        }
         let now = self.shared.with(|state| state.source.now());
         let object = self.rendering.watched(object, now);
         self.pending.push_back(frame(type_, &object));

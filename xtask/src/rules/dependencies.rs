@@ -59,6 +59,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
         ],
     ),
     ("k8s-controller-bench", ANY),
+    ("k8s-embedded-apiserver-bench", &["k8s-embedded-apiserver"]),
     ("k8s-controller-tests", ANY),
     ("xtask", &[]),
 ];

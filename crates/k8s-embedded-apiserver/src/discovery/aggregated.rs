@@ -19,7 +19,7 @@ impl Form {
         clauses(accept)
             .iter()
             .filter(|clause| clause.takes_json())
-            .find_map(|clause| match clause.transform {
+            .find_map(|clause| match clause.transform() {
                 None => Some(Self::Plain),
                 Some(("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2")) => {
                     Some(Self::Aggregated)

@@ -24,7 +24,7 @@ pub(super) fn reply(path: &str, asked: &Asked<'_>, resources: &[ApiResource]) ->
         Some(_)
             if !clauses(accept)
                 .iter()
-                .any(|clause| clause.takes_json() && clause.transform.is_none()) =>
+                .any(|clause| clause.takes_json() && clause.transform().is_none()) =>
         {
             Reply::Failure(Failure::not_acceptable(MEDIA_TYPES))
         }

@@ -26,7 +26,7 @@ use crate::object::Object;
 use crate::registry::Registry;
 use crate::services;
 use crate::source::Source;
-use crate::store::{Place, Store};
+use crate::store::{Limits, Place, Store};
 use agenda::Agenda;
 
 /// Collection of the namespaces.
@@ -120,9 +120,9 @@ enum Task {
 }
 
 impl State {
-    pub(crate) fn new(source: Source, history_limit: usize, controllers: Controllers) -> Self {
+    pub(crate) fn new(source: Source, limits: Limits, controllers: Controllers) -> Self {
         let registry = Registry::new();
-        let mut store = Store::new(history_limit);
+        let mut store = Store::new(limits);
         for kind in registry.kinds() {
             store.open(&kind.storage);
         }

@@ -62,17 +62,16 @@ struct Term {
 }
 
 impl FieldSelector {
-    /// Reads a selector of a kind.
+    /// Reads a selector. Its fields are labels until they are [resolved](Self::resolve).
     ///
     /// # Errors
     ///
-    /// 400 for a text that is no selector, and for a field that the kind cannot be selected by.
-    pub(crate) fn parse(
-        text: &str,
-        rules: FieldRules<'_>,
-        namespaced: bool,
-    ) -> Result<Self, Failure> {
+    /// 400 for a text that is no selector.
+    pub(crate) fn parse(text: &str) -> Result<Self, Failure> {
         let mut terms = Vec::new();
+        if text.is_empty() {
+            return Ok(Self { terms });
+        }
         let mut parts = split_terms(text);
         // As the real server does, which shows in the error for the first part that is none.
         parts.sort_unstable();
@@ -85,17 +84,32 @@ impl FieldSelector {
                     "invalid selector: '{text}'; can't understand '{part}'"
                 )));
             };
-            let value = unescape(value)?;
-            if label.is_empty() && value.is_empty() {
-                continue;
-            }
+            let (path, value) = (label.into(), unescape(value)?);
             terms.push(Term {
-                path: rules.path(label, namespaced)?,
+                path,
                 equals,
                 value,
             });
         }
         Ok(Self { terms })
+    }
+
+    /// Turns labels into the paths that a kind has for them.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a field that the kind cannot be selected by.
+    pub(crate) fn resolve(
+        mut self,
+        rules: FieldRules<'_>,
+        namespaced: bool,
+    ) -> Result<Self, Failure> {
+        self.terms
+            .retain(|term| !(term.path.is_empty() && term.value.is_empty()));
+        for term in &mut self.terms {
+            term.path = rules.path(&term.path, namespaced)?;
+        }
+        Ok(self)
     }
 
     /// Whether nothing is selected by.
@@ -212,7 +226,8 @@ mod tests {
     ]);
 
     fn matches(selector: &str, object: &Value) -> bool {
-        FieldSelector::parse(selector, POD, true)
+        FieldSelector::parse(selector)
+            .and_then(|selector| selector.resolve(POD, true))
             .unwrap()
             .matches(&Object::new(object))
     }
@@ -266,7 +281,9 @@ mod tests {
                 "invalid field selector: unescaped character in value: 61",
             ),
         ] {
-            let failure = FieldSelector::parse(selector, rules, true).unwrap_err();
+            let failure = FieldSelector::parse(selector)
+                .and_then(|selector| selector.resolve(rules, true))
+                .unwrap_err();
             assert_eq!(
                 (failure.code, failure.message.as_str()),
                 (400, expected),
@@ -277,7 +294,8 @@ mod tests {
 
     #[test]
     fn a_cluster_scoped_custom_resource_has_no_namespace_field() {
-        let failure = FieldSelector::parse("metadata.namespace=x", FieldRules::Listed(&[]), false)
+        let failure = FieldSelector::parse("metadata.namespace=x")
+            .and_then(|selector| selector.resolve(FieldRules::Listed(&[]), false))
             .unwrap_err();
         assert_eq!(
             failure.message,
@@ -288,13 +306,13 @@ mod tests {
     proptest! {
         #[test]
         fn never_panics(selector in "[a-z.=!,\\\\ ü]{0,24}") {
-            let _ = FieldSelector::parse(&selector, FieldRules::MetadataOnly, true);
+            let _ = FieldSelector::parse(&selector);
         }
 
         #[test]
         fn any_value_can_be_selected_by(value in ".{0,12}") {
             let escaped = value.replace('\\', r"\\").replace(',', r"\,").replace('=', r"\=");
-            let selector = FieldSelector::parse(&format!("metadata.name={escaped}"), POD, true).unwrap();
+            let selector = FieldSelector::parse(&format!("metadata.name={escaped}")).unwrap();
             let object = json!({"metadata": {"name": value}});
             prop_assert!(selector.matches(&Object::new(&object)));
         }

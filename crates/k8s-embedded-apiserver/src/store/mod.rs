@@ -5,20 +5,29 @@
     reason = "names of collections are kept, and are static for built-in kinds"
 )]
 
+mod compaction;
 mod history;
+mod lag;
+mod sorted;
+mod view;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::metadata::{self, Meta as _};
 use crate::object::Object;
+use compaction::Compaction;
 use history::History;
 pub(crate) use history::{Change, Expired};
+use lag::Lag;
+use sorted::Sorted;
+pub(crate) use view::View;
 
 /// The counter starts here, so that version 1 is long gone as on a server that has run for a while.
 const FIRST_VERSION: u64 = 100_000;
@@ -43,7 +52,7 @@ pub(crate) fn key(namespace: Option<&str>, name: &str) -> Arc<str> {
 /// The objects of one collection.
 #[derive(Debug)]
 struct Collection {
-    objects: BTreeMap<Arc<str>, Arc<Object>>,
+    objects: Sorted<Arc<Object>>,
     history: History,
     changed: watch::Sender<()>,
     /// Goes up each time the collection is closed; watches of an earlier epoch end.
@@ -54,7 +63,7 @@ struct Collection {
 impl Collection {
     fn new(limit: usize, floor: u64) -> Self {
         Self {
-            objects: BTreeMap::new(),
+            objects: Sorted::new(),
             history: History::new(limit, floor),
             changed: watch::Sender::new(()),
             epoch: 0,
@@ -67,10 +76,25 @@ impl Collection {
 #[derive(Debug)]
 pub(crate) struct Store {
     version: u64,
-    history_limit: usize,
+    limits: Limits,
+    lag: Lag,
+    compaction: Compaction,
+    /// Told of every write, for those who wait for a version.
+    written: watch::Sender<()>,
     collections: BTreeMap<Cow<'static, str>, Collection>,
     /// Dependents by the uid of an owner; an entry goes with its last dependent.
     dependents: BTreeMap<String, BTreeSet<Place>>,
+}
+
+/// What is kept of the past, and how soon it is seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Changes of each collection that are kept for watches.
+    pub(crate) history: usize,
+    /// Versions are forgotten for lists after one to two of these; never, if it is zero.
+    pub(crate) compaction: Duration,
+    /// How far watches and reads from the watch cache are behind the writes.
+    pub(crate) lag: Duration,
 }
 
 /// What a watch needs to follow a collection.
@@ -81,11 +105,13 @@ pub(crate) struct Subscription {
 }
 
 impl Store {
-    /// A store that keeps `history_limit` changes of each collection.
-    pub(crate) fn new(history_limit: usize) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         Self {
             version: FIRST_VERSION,
-            history_limit,
+            limits,
+            lag: Lag::new(limits.lag, FIRST_VERSION),
+            compaction: Compaction::new(limits.compaction, FIRST_VERSION),
+            written: watch::Sender::new(()),
             collections: BTreeMap::new(),
             dependents: BTreeMap::new(),
         }
@@ -103,7 +129,7 @@ impl Store {
 
     /// A collection, made where there is none. What it held before it was made is not known, if it held anything.
     fn collection(&mut self, storage: &Cow<'static, str>) -> &mut Collection {
-        let (limit, floor) = (self.history_limit, self.version);
+        let (limit, floor) = (self.limits.history, self.version);
         self.collections
             .entry(storage.clone())
             .or_insert_with(|| Collection::new(limit, floor))
@@ -135,41 +161,52 @@ impl Store {
         storage: &str,
         namespace: Option<&str>,
         start: Option<&str>,
-    ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> {
+    ) -> impl Iterator<Item = (&'a Arc<str>, &'a Arc<Object>)> + use<'a> {
         let (low, high) = bounds(namespace, start);
-        self.collections
-            .get(storage)
-            .into_iter()
-            .flat_map(move |collection| {
-                let high = high.clone();
-                collection
-                    .objects
-                    .range::<str, _>((
-                        low.as_deref().map_or(Bound::Unbounded, Bound::Excluded),
-                        Bound::Unbounded,
-                    ))
-                    .take_while(move |(key, _)| high.as_deref().is_none_or(|high| &***key < high))
-                    .collect::<Vec<_>>()
-            })
+        let collection = self.collections.get(storage).into_iter();
+        collection.flat_map(move |collection| {
+            let (low, high) = (low.clone(), high.clone());
+            collection.objects.range(low.as_deref(), high.as_deref())
+        })
     }
 
     /// The objects as they were at `version`.
-    pub(crate) fn snapshot(
-        &self,
-        storage: &str,
-        version: u64,
-    ) -> Result<BTreeMap<Arc<str>, Arc<Object>>, Expired> {
-        let Some(collection) = self.collections.get(storage) else {
-            return Ok(BTreeMap::new());
-        };
-        let mut objects = collection.objects.clone();
-        for change in collection.history.since(version)?.rev() {
-            match &change.before {
-                Some(before) => objects.insert(change.key.clone(), before.clone()),
-                None => objects.remove(&change.key),
-            };
+    pub(crate) fn view(&self, storage: &str, version: u64) -> Result<View<'_>, Expired> {
+        match self.collections.get(storage) {
+            Some(collection) => View::new(&collection.objects, &collection.history, version),
+            None => Ok(View::empty()),
         }
-        Ok(objects)
+    }
+
+    /// The version up to which the watch cache has seen the writes.
+    pub(crate) fn cached_version(&self) -> u64 {
+        self.lag.seen()
+    }
+
+    /// When the watch cache will have seen `version`; `None` if it has, or if nothing was written at it.
+    pub(crate) fn seen_at(&self, version: u64) -> Option<Instant> {
+        self.lag.due(version)
+    }
+
+    /// Versions before this one are gone for lists of the past.
+    pub(crate) fn compacted_version(&mut self) -> u64 {
+        self.compaction.advance(self.version);
+        self.compaction.floor()
+    }
+
+    /// The next version.
+    fn advance(&mut self) {
+        self.compaction.advance(self.version);
+        self.version += 1;
+        self.lag.push(self.version);
+        if self.written.receiver_count() > 0 {
+            self.written.send_replace(());
+        }
+    }
+
+    /// Is told of every write of any kind from now on.
+    pub(crate) fn written(&self) -> watch::Receiver<()> {
+        self.written.subscribe()
     }
 
     /// Stores `object`, whose `resourceVersion` becomes the next version.
@@ -179,7 +216,7 @@ impl Store {
         key: &Arc<str>,
         mut object: Value,
     ) -> Arc<Object> {
-        self.version += 1;
+        self.advance();
         metadata::metadata_mut(&mut object)
             .insert("resourceVersion".into(), self.version.to_string().into());
         let object = Arc::new(Object::new(&object));
@@ -194,7 +231,7 @@ impl Store {
         key: &Arc<str>,
     ) -> Option<Arc<Object>> {
         self.get(storage, key)?;
-        self.version += 1;
+        self.advance();
         self.record(storage, key, None)
     }
 
@@ -267,20 +304,26 @@ impl Store {
         }
     }
 
-    /// The changes of a collection after `version`, and whether the collection was closed since `epoch`.
-    pub(crate) fn changes(
+    /// What a watch that has sent everything up to `version` has to send now. An epoch other than that of the collection
+    /// means that it was closed since.
+    pub(crate) fn news(
         &self,
         storage: &str,
         version: u64,
         epoch: u64,
-    ) -> Result<(Vec<Change>, bool), Expired> {
-        match self.collections.get(storage) {
-            Some(collection) => {
-                let changes = collection.history.since(version)?.cloned().collect();
-                Ok((changes, collection.epoch != epoch))
-            }
-            None => Ok((Vec::new(), true)),
-        }
+    ) -> Result<News<'_>, Expired> {
+        let Some(collection) = self.collections.get(storage) else {
+            return Ok(News::end());
+        };
+        let cached = self.cached_version();
+        let (changes, next) = collection.history.between(version, cached)?;
+        let closed = collection.epoch != epoch;
+        Ok(News {
+            changes,
+            up_to: cached,
+            closed: closed && next.is_none(),
+            next: next.and_then(|next| self.seen_at(next)),
+        })
     }
 
     /// The places of all objects of a namespace, in the order of collections and keys.
@@ -308,6 +351,30 @@ impl Store {
     }
 }
 
+/// What is new for a watch.
+#[derive(Debug)]
+pub(crate) struct News<'a> {
+    /// Oldest first.
+    pub(crate) changes: std::collections::vec_deque::Iter<'a, Change>,
+    /// There are no others up to this version.
+    pub(crate) up_to: u64,
+    /// There will be no more.
+    pub(crate) closed: bool,
+    /// When the watch cache sees the next change that was made already.
+    pub(crate) next: Option<Instant>,
+}
+
+impl News<'_> {
+    fn end() -> Self {
+        Self {
+            changes: std::collections::vec_deque::Iter::default(),
+            up_to: 0,
+            closed: true,
+            next: None,
+        }
+    }
+}
+
 /// The keys of a namespace lie between `namespace/` and the text that follows all of them.
 fn bounds(namespace: Option<&str>, start: Option<&str>) -> (Option<String>, Option<String>) {
     let low = namespace.map(|namespace| format!("{namespace}/"));
@@ -330,7 +397,11 @@ mod tests {
     const STORAGE: Cow<'static, str> = Cow::Borrowed("things");
 
     fn store(keys: &[&str]) -> Store {
-        let mut store = Store::new(100);
+        let mut store = Store::new(Limits {
+            history: 100,
+            compaction: Duration::ZERO,
+            lag: Duration::ZERO,
+        });
         for key in keys {
             store.put(
                 &STORAGE,
@@ -362,11 +433,15 @@ mod tests {
         let then = store.version();
         store.remove(&STORAGE, &Arc::from("a"));
         store.put(&STORAGE, &Arc::from("c"), json!({}));
-        let past = store.snapshot(&STORAGE, then).expect("kept");
-        assert_eq!(
-            past.keys().map(|key| &**key).collect::<Vec<_>>(),
-            ["a", "b"]
-        );
+        let past = store.view(&STORAGE, then).expect("kept");
+        let found: Vec<_> = past.range(None, None).map(|(key, _)| &**key).collect();
+        assert_eq!(found, ["a", "b"]);
+        assert_eq!(past.count(None, None), 2);
+        assert_eq!(past.count(None, Some("a")), 1);
+        assert!(past.get("a").is_some() && past.get("c").is_none());
+        let now = store.view(&STORAGE, store.version()).expect("kept");
+        let found: Vec<_> = now.range(None, Some("a")).map(|(key, _)| &**key).collect();
+        assert_eq!(found, ["b", "c"]);
     }
 
     #[test]

@@ -8,5 +8,5 @@ mod jsonpath;
 mod kinds;
 mod rendering;
 
-pub(crate) use accept::{MEDIA_TYPES, clauses};
+pub(crate) use accept::{MEDIA_TYPES, STREAM_TYPES, clauses, for_errors, route};
 pub(crate) use rendering::{IncludeObject, Rendering, Representation};

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::accept::{MEDIA_TYPES, clauses};
+use super::accept;
 use super::columns::Column;
 use super::{cells, columns};
+use crate::encoding::{Encoding, Format};
 use crate::kinds::Kind;
 use crate::status::Failure;
 use crate::verbs::{Item, List};
@@ -27,33 +28,33 @@ pub(crate) enum Representation {
 }
 
 impl Representation {
-    /// What an `Accept` header asks for; JSON is the one format.
+    /// What an `Accept` header asks for, and how it is written.
     ///
     /// # Errors
     ///
     /// 406 if nothing that is accepted can be served.
-    pub(crate) fn negotiate(accept: &str) -> Result<Self, Failure> {
-        clauses(accept)
-            .iter()
-            .filter(|clause| clause.takes_json())
-            .find_map(|clause| match clause.transform {
-                None => Some(Self::Object),
-                Some((kind, "meta.k8s.io", version)) => {
-                    let version = ["v1", "v1beta1"]
-                        .into_iter()
-                        .find(|known| *known == version)?;
-                    match kind {
-                        "Table" => Some(Self::Table(version)),
-                        "PartialObjectMetadata" => Some(Self::PartialObjectMetadata(version)),
-                        "PartialObjectMetadataList" => {
-                            Some(Self::PartialObjectMetadataList(version))
-                        }
-                        _ => None,
-                    }
-                }
-                Some(_) => None,
-            })
-            .ok_or_else(|| Failure::not_acceptable(MEDIA_TYPES))
+    pub(crate) fn negotiate(accept: &str) -> Result<(Encoding, Self), Failure> {
+        accept::negotiate(accept, Self::of)
+            .ok_or_else(|| Failure::not_acceptable(accept::MEDIA_TYPES))
+    }
+
+    /// What one clause asks for.
+    fn of(clause: &accept::Clause<'_>, format: Format) -> Option<Self> {
+        if !accept::is_met(clause, format) {
+            return None;
+        }
+        let Some((kind, group, version)) = clause.transform() else {
+            return Some(Self::Object);
+        };
+        let version = ["v1", "v1beta1"]
+            .into_iter()
+            .find(|known| *known == version && group == "meta.k8s.io")?;
+        match kind {
+            "Table" if matches!(format, Format::Json | Format::Yaml) => Some(Self::Table(version)),
+            "PartialObjectMetadata" => Some(Self::PartialObjectMetadata(version)),
+            "PartialObjectMetadataList" => Some(Self::PartialObjectMetadataList(version)),
+            _ => None,
+        }
     }
 }
 
@@ -113,6 +114,11 @@ impl Rendering {
             columns,
             headed: false,
         }
+    }
+
+    /// Whether one object can be shown so.
+    pub(crate) fn fits_one(&self) -> bool {
+        !matches!(self.representation, Representation::PartialObjectMetadataList(_))
     }
 
     /// Whether objects are shown as they are.
@@ -210,9 +216,13 @@ impl Rendering {
     }
 
     fn beside(&self, object: &Value, version: &str) -> Value {
+        // The bookmark that ends the initial events would not be known without its annotation.
+        let ends = object
+            .pointer("/metadata/annotations")
+            .and_then(|annotations| annotations.get(crate::watch::INITIAL_EVENTS_END));
         match self.include {
-            IncludeObject::None => Value::Null,
-            IncludeObject::Metadata => partial(object, version),
+            IncludeObject::None if ends.is_none_or(|ends| *ends != "true") => Value::Null,
+            IncludeObject::None | IncludeObject::Metadata => partial(object, version),
             IncludeObject::Object => {
                 let mut map = object.as_object().cloned().unwrap_or_else(Map::new);
                 map.insert("apiVersion".into(), self.kind.api_version().into());
@@ -296,9 +306,21 @@ mod tests {
                 Ok(Representation::Object),
             ),
             ("text/html", Err(406)),
+            ("application/json;g=meta.k8s.io", Err(406)),
+            ("application/json;sv=v1", Ok(Representation::Object)),
+            ("application/json;sv=v2", Err(406)),
+            ("application/json;stream=watch", Ok(Representation::Object)),
+            ("application/yaml;stream=watch", Err(406)),
+            ("application/json;stream=x", Err(406)),
+            (
+                "application/yaml;as=Table;v=v1;g=meta.k8s.io",
+                Ok(Representation::Table("v1")),
+            ),
         ] {
             assert_eq!(
-                Representation::negotiate(accept).map_err(|failure| failure.code),
+                Representation::negotiate(accept)
+                    .map(|(_, representation)| representation)
+                    .map_err(|failure| failure.code),
                 expected,
                 "{accept}"
             );

@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use serde_json::{Value, json};
-
-use super::{Answer, Call, List};
+use super::{Answer, Call, Continue, List};
 use crate::lifecycle::State;
-use crate::metadata::{self, Meta as _};
+use crate::metadata::Meta as _;
 use crate::object::Object;
-use crate::query::ListOptions;
+use crate::query::{self, ListOptions};
 use crate::selector::{FieldRules, FieldSelector, LabelSelector};
 use crate::status::Failure;
-use crate::store::Expired;
+use crate::store::{Expired, View};
 use crate::watch::{Start, WatchPlan};
 
 /// Which objects of a collection are meant.
@@ -40,11 +36,13 @@ impl Selection {
     }
 }
 
-/// Reads the selectors of a request.
-pub(crate) fn selection(call: &Call) -> Result<Selection, Failure> {
+/// Reads and checks what a list or a watch asks for, in the order of the real server.
+fn asked(call: &Call) -> Result<(ListOptions, Selection), Failure> {
     let kind = call.kind();
+    let options = ListOptions::parse(&call.query)?;
     let labels = LabelSelector::parse(call.query.get("labelSelector").unwrap_or_default())?;
-    let text = call.query.get("fieldSelector").unwrap_or_default();
+    let fields = FieldSelector::parse(call.query.get("fieldSelector").unwrap_or_default())?;
+    options.validate()?;
     let fields = match &kind.custom {
         Some(custom) => {
             let listed: Vec<(&str, &str)> = custom
@@ -52,288 +50,279 @@ pub(crate) fn selection(call: &Call) -> Result<Selection, Failure> {
                 .iter()
                 .map(|(label, path)| (label.as_str(), path.as_str()))
                 .collect();
-            FieldSelector::parse(text, FieldRules::Listed(&listed), kind.namespaced)?
+            fields.resolve(FieldRules::Listed(&listed), kind.namespaced)?
         }
-        None => FieldSelector::parse(text, kind.fields, kind.namespaced)?,
+        None => fields.resolve(kind.fields, kind.namespaced)?,
     };
     let name = call.target.name.clone();
-    if name
-        .as_deref()
-        .zip(fields.name())
-        .is_some_and(|(name, selected)| name != selected)
-    {
+    if name.is_some() && !fields.is_empty() && fields.name() != name.as_deref() {
         return Err(Failure::bad_request(
             "fieldSelector metadata.name doesn't match requested name",
         ));
     }
-    Ok(Selection {
+    let selection = Selection {
         namespace: call.target.namespace.clone(),
         name,
         labels,
         fields,
+    };
+    Ok((options, selection))
+}
+
+/// Which moment a list shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// The last write.
+    Now,
+    /// What the watch cache has seen, which is this version at least.
+    Cached(u64),
+    /// Exactly this version.
+    At(u64),
+    /// As `Now`, refused at once if this version was not reached.
+    Reached(u64),
+    /// As `At`, refused at once if it was not reached.
+    ReachedAt(u64),
+}
+
+impl Moment {
+    /// `single` if one object is looked up by its name, which the watch cache does not do for the past.
+    fn new(options: &ListOptions, token: Option<&Continue>, single: bool) -> Result<Self, Failure> {
+        if let Some(token) = token {
+            return Ok(token.version.map_or(Self::Now, Self::At));
+        }
+        let Some(text) = options.version.as_deref() else {
+            return Ok(Self::Now);
+        };
+        let version = query::version(text).map_err(|error| {
+            Failure::bad_request(format!("invalid resource version: {error}"))
+        })?;
+        Ok(match (options.is_exact(), options.is_legacy_exact()) {
+            (true, _) if single => Self::ReachedAt(version),
+            (_, true) if single => Self::Reached(version),
+            // Version 0 by another name, such as 00, is any version still.
+            (true, _) | (_, true) if version > 0 => Self::At(version),
+            _ => Self::Cached(version),
+        })
+    }
+
+    /// The version to show, if it was reached.
+    fn version(self, state: &State) -> Result<u64, NotReached> {
+        let (current, cached) = (state.store.version(), state.store.cached_version());
+        match self {
+            Self::Now => Ok(current),
+            Self::Cached(version) if version > cached => Err(NotReached::Wait(version)),
+            Self::Cached(_) => Ok(cached),
+            Self::At(version) if version > current => Err(NotReached::Wait(version)),
+            Self::Reached(version) | Self::ReachedAt(version) if version > current => {
+                Err(NotReached::Refuse(version))
+            }
+            Self::Reached(_) => Ok(current),
+            Self::At(version) | Self::ReachedAt(version) => Ok(version),
+        }
+    }
+
+    /// Whether it shows the past, which is forgotten after a while.
+    fn is_past(self) -> bool {
+        matches!(self, Self::At(_) | Self::ReachedAt(_))
+    }
+}
+
+enum NotReached {
+    Wait(u64),
+    Refuse(u64),
+}
+
+/// What a list finds, or why not yet.
+enum Listed {
+    List(Vec<Arc<Object>>, List),
+    Other(Answer),
+}
+
+pub(super) fn list(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let (options, selection) = asked(call)?;
+    Ok(match read(state, call, &options, &selection)? {
+        Listed::List(_, list) => Answer::List(list),
+        Listed::Other(answer) => answer,
     })
 }
 
-/// Where a list goes on: after `start`, as things were at `version`.
-struct Continue {
-    version: Option<u64>,
-    start: String,
-}
-
-impl Continue {
-    fn parse(token: &str) -> Result<Self, Failure> {
-        let invalid = |why: String| {
-            Failure::bad_request(format!(
-                "invalid continue token: continue key is not valid: {why}"
-            ))
-        };
-        let bytes = BASE64_URL_SAFE_NO_PAD
-            .decode(token.trim_end_matches('='))
-            .map_err(|error| invalid(error.to_string()))?;
-        let value: Value =
-            serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
-        let start = metadata::text(&value, "/start")
-            .trim_end_matches('\0')
-            .to_owned();
-        let version = value.get("rv").and_then(Value::as_i64);
-        if metadata::text(&value, "/v") != "meta.k8s.io/v1" || start.is_empty() {
-            return Err(invalid("it was not made by this server".into()));
+/// The objects that a deletecollection is about, and the list that answers it.
+pub(super) fn selected(state: &mut State, call: &Call) -> Result<(Vec<Arc<Object>>, List), Failure> {
+    let (options, selection) = asked(call)?;
+    match read(state, call, &options, &selection)? {
+        Listed::List(objects, list) => Ok((objects, list)),
+        Listed::Other(Answer::NotYet(version)) => {
+            Err(Failure::version_too_large(version, state.store.version()))
         }
-        match version {
-            Some(-1) => Ok(Self {
-                version: None,
-                start,
-            }),
-            Some(version) if version > 0 => Ok(Self {
-                version: version.try_into().ok(),
-                start,
-            }),
-            _ => Err(invalid("it has no resourceVersion".into())),
-        }
-    }
-
-    fn token(version: i64, start: &str) -> String {
-        let text = json!({"v": "meta.k8s.io/v1", "rv": version, "start": format!("{start}\0")})
-            .to_string();
-        BASE64_URL_SAFE_NO_PAD.encode(text)
+        Listed::Other(_) => Err(Failure::expired(TOO_OLD)),
     }
 }
 
-/// Objects in key order.
-type Found = Vec<(Arc<str>, Arc<Object>)>;
+const TOO_OLD: &str = "The resourceVersion for the provided list is too old.";
 
-pub(super) fn list(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let options = ListOptions::parse(&call.query, false)?;
-    let selection = selection(call)?;
+fn read(
+    state: &mut State,
+    call: &Call,
+    options: &ListOptions,
+    selection: &Selection,
+) -> Result<Listed, Failure> {
     let token = options
         .continue_
         .as_deref()
         .map(Continue::parse)
         .transpose()?;
-    if token.is_some()
-        && options
-            .version
-            .as_deref()
-            .is_some_and(|version| version != "0")
-    {
+    if token.is_some() && !matches!(options.version.as_deref(), None | Some("0")) {
         return Err(Failure::bad_request(
             "specifying resource version is not allowed when using continue",
         ));
     }
-    let wanted = wanted_version(&options)?;
-    if wanted.is_some_and(|version| version > state.store.version()) {
-        return Ok(Answer::NotYet(wanted.unwrap_or_default()));
-    }
-    let exact = options.exact || (wanted.is_some() && options.limit > 0);
-    let at = match &token {
-        Some(token) => token.version,
-        None => wanted.filter(|_| exact),
-    };
-    let start = token.as_ref().map(|token| token.start.as_str());
-    match find(state, call, at, start) {
-        Ok(found) => {
-            let version = at.unwrap_or(state.store.version());
-            // From the cache, which version 0 asks for, lists come whole.
-            let limit = if options.version.as_deref() == Some("0") && token.is_none() {
-                0
-            } else {
-                options.limit
-            };
-            Ok(Answer::List(page(call, &selection, found, version, limit)))
+    let single = selection.fields.name().filter(|_| {
+        token.is_none() && (selection.namespace.is_some() || !call.kind().namespaced)
+    });
+    let moment = Moment::new(options, token.as_ref(), single.is_some())?;
+    let version = match moment.version(state) {
+        Ok(version) => version,
+        Err(NotReached::Wait(version)) => return Ok(Listed::Other(Answer::NotYet(version))),
+        Err(NotReached::Refuse(version)) => {
+            let mut failure = Failure::version_too_large(version, state.store.version());
+            failure.without_retry();
+            return Err(failure);
         }
-        Err(Expired) if token.is_some() => Ok(expired_token(start.unwrap_or_default())),
-        Err(Expired) => Err(Failure::expired(
-            "The resourceVersion for the provided list is too old.",
-        )),
-    }
-}
-
-fn wanted_version(options: &ListOptions) -> Result<Option<u64>, Failure> {
-    let Some(text) = options.version.as_deref().filter(|text| *text != "0") else {
-        return Ok(None);
     };
-    text.parse().map(Some).map_err(|_| {
-        Failure::bad_request(format!(
-            "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
-        ))
+    let compacted = moment.is_past() && version < state.store.compacted_version();
+    let view = match state.store.view(&call.kind().storage, version) {
+        Ok(view) if !compacted => view,
+        _ => {
+            return match token {
+                Some(token) => Ok(Listed::Other(token.expired())),
+                None => Err(Failure::expired(TOO_OLD)),
+            };
+        }
+    };
+    // From the cache, which version 0 asks for, lists come whole.
+    let limit = match options.version.as_deref() {
+        Some("0") => 0,
+        _ => options.limit,
+    };
+    let page = Page {
+        call,
+        selection,
+        version,
+        limit,
+    };
+    Ok(match single {
+        Some(name) => page.one(&view, name),
+        None => page.of(&view, token.as_ref()),
     })
 }
 
-/// The objects of the collection or namespace after `start`, now or at a version.
-fn find(
-    state: &State,
-    call: &Call,
-    at: Option<u64>,
-    start: Option<&str>,
-) -> Result<Found, Expired> {
-    let storage = &call.kind().storage;
-    let namespace = call.target.namespace.as_deref();
-    let start = start.map(|start| {
-        namespace.map_or_else(
-            || start.to_owned(),
-            |namespace| format!("{namespace}/{start}"),
-        )
-    });
-    let start = start.as_deref();
-    match at {
-        Some(version) if version != state.store.version() => {
-            let low = namespace.map(|namespace| format!("{namespace}/"));
-            Ok(state
-                .store
-                .snapshot(storage, version)?
-                .into_iter()
-                .filter(|(key, _)| low.as_deref().is_none_or(|low| key.starts_with(low)))
-                .filter(|(key, _)| start.is_none_or(|start| &**key > start))
-                .collect())
-        }
-        _ => Ok(state
-            .store
-            .range(storage, namespace, start)
-            .map(|(key, object)| (key.clone(), object.clone()))
-            .collect()),
-    }
+/// How a list is cut.
+struct Page<'a> {
+    call: &'a Call,
+    selection: &'a Selection,
+    version: u64,
+    /// 0 is all.
+    limit: usize,
 }
 
-/// The first `limit` objects of those found that are selected; 0 is all.
-fn page(call: &Call, selection: &Selection, found: Found, version: u64, limit: usize) -> List {
-    let total = found.len();
-    let mut items = Vec::new();
-    let mut last = None;
-    for (index, (key, object)) in found.into_iter().enumerate() {
-        if !selection.matches(&object) {
-            continue;
-        }
-        items.push(call.shown(&object));
-        if limit > 0 && items.len() == limit {
-            last = Some((index, key));
-            break;
-        }
+impl Page<'_> {
+    fn one(&self, view: &View<'_>, name: &str) -> Listed {
+        let object = view.get(&self.call.place(name).key);
+        let objects: Vec<_> = object
+            .filter(|object| self.selection.matches(object))
+            .into_iter()
+            .collect();
+        self.list(&objects, None, None)
     }
-    let unselected = selection.labels.is_empty() && selection.fields.is_empty();
-    // One name is looked up, not searched for.
-    let more = last.filter(|(index, _)| index + 1 < total && selection.fields.name().is_none());
-    let namespace = call.target.namespace.as_deref();
-    let continue_ = more.as_ref().map(|(_, key)| {
-        let start = namespace
-            .and_then(|namespace| key.strip_prefix(namespace)?.strip_prefix('/'))
-            .unwrap_or(key);
-        Continue::token(i64::try_from(version).unwrap_or(-1), start)
-    });
-    let remaining = more
-        .filter(|_| unselected)
-        .map(|(index, _)| total - index - 1);
-    List {
-        version: version.to_string(),
-        continue_,
-        remaining,
-        items,
-    }
-}
 
-/// 410 with a token that goes on from the present.
-fn expired_token(start: &str) -> Answer {
-    let failure = Failure::expired(
-        "The provided continue parameter is too old to display a consistent list result. You can start a new list \
-         without the continue parameter, or use the continue token in this response to retrieve the remainder of the \
-         results. Continuing with the provided token results in an inconsistent list - objects that were created, \
-         modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-    );
-    let mut object = failure.to_json();
-    object["metadata"] = json!({"continue": Continue::token(-1, start)});
-    Answer::Other {
-        code: failure.code,
-        object,
+    fn of(&self, view: &View<'_>, token: Option<&Continue>) -> Listed {
+        let namespace = self.call.target.namespace.as_deref();
+        let start = token.map(|token| token.key(namespace));
+        let mut found = view.range(namespace, start.as_deref());
+        let everything = self.selection.labels.is_empty() && self.selection.fields.is_empty();
+        let mut objects = Vec::new();
+        let mut last = None;
+        for (key, object) in found.by_ref() {
+            if everything || self.selection.matches(object) {
+                objects.push(object);
+                if objects.len() == self.limit {
+                    last = Some(key);
+                    break;
+                }
+            }
+        }
+        let more = last.filter(|_| found.next().is_some());
+        let remaining = more
+            .filter(|_| everything)
+            .map(|key| view.count(namespace, Some(key)));
+        let continue_ = more.map(|key| Continue::token(self.version, namespace, key));
+        self.list(&objects, continue_, remaining)
     }
-}
 
-/// The objects that a deletecollection is about, and the list that answers it.
-pub(super) fn selected(state: &State, call: &Call) -> Result<(Vec<Arc<Object>>, List), Failure> {
-    let options = ListOptions::parse(&call.query, false)?;
-    let selection = selection(call)?;
-    let token = options
-        .continue_
-        .as_deref()
-        .map(Continue::parse)
-        .transpose()?;
-    let start = token.as_ref().map(|token| token.start.as_str());
-    let found = find(state, call, None, start).map_err(|Expired| {
-        Failure::expired("The resourceVersion for the provided list is too old.")
-    })?;
-    let mut objects: Vec<Arc<Object>> = found
-        .iter()
-        .filter(|(_, object)| selection.matches(object))
-        .map(|(_, object)| object.clone())
-        .collect();
-    if options.limit > 0 {
-        objects.truncate(options.limit);
+    fn list(
+        &self,
+        objects: &[&Arc<Object>],
+        continue_: Option<String>,
+        remaining: Option<usize>,
+    ) -> Listed {
+        let items = objects
+            .iter()
+            .map(|object| self.call.shown(object))
+            .collect();
+        let list = List {
+            version: self.version.to_string(),
+            continue_,
+            remaining,
+            items,
+        };
+        // A list alone has no use for them, and its items may be these very objects.
+        let objects = match self.call.method == http::Method::DELETE {
+            true => objects.iter().map(|object| (*object).clone()).collect(),
+            false => Vec::new(),
+        };
+        Listed::List(objects, list)
     }
-    let list = page(
-        call,
-        &selection,
-        found,
-        state.store.version(),
-        options.limit,
-    );
-    Ok((objects, list))
 }
 
 /// Starts a watch of a collection, or of one object.
 pub(super) fn watch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let options = ListOptions::parse(&call.query, true)?;
-    let selection = selection(call)?;
-    let version = options
-        .version
-        .as_deref()
-        .map(|text| {
-            text.parse::<u64>().map_err(|_| {
-                Failure::unclassified(format!(
-                    "strconv.ParseUint: parsing {text:?}: invalid syntax"
-                ))
-            })
-        })
-        .transpose()?;
-    let from_state = match options.initial_events {
-        Some(wanted) => wanted,
-        None => version.is_none_or(|version| version == 0),
-    };
-    let current = state.store.version();
-    let start = match version {
-        Some(version) if !from_state && version > 0 => Start::After(version),
-        _ if !from_state => Start::After(current),
-        _ => Start::With(
-            state
-                .store
-                .range(&call.kind().storage, call.target.namespace.as_deref(), None)
+    let (options, selection) = asked(call)?;
+    let asked = options.version.as_deref();
+    let version = asked
+        .map(query::version)
+        .transpose()
+        .map_err(|error| Failure::unclassified(error.to_string()))?
+        .unwrap_or(0);
+    let (current, cached) = (state.store.version(), state.store.cached_version());
+    let with_state = |version| {
+        let storage = &call.kind().storage;
+        let view = state.store.view(storage, version);
+        let objects = view.map(|view| {
+            view.range(call.target.namespace.as_deref(), None)
                 .map(|(_, object)| object.clone())
                 .filter(|object| selection.matches(object))
-                .collect(),
-            current,
-        ),
+                .collect()
+        });
+        Start::With(objects.unwrap_or_default(), version)
     };
-    let end_told = options.bookmarks
-        && from_state
-        && (options.initial_events == Some(true)
-            || (options.initial_events.is_none() && version.is_none()));
+    let start = match options.initial_events {
+        Some(true) if version > cached && asked.is_some() => return Ok(Answer::NotYet(version)),
+        Some(true) if asked.is_none() => with_state(current),
+        Some(true) => with_state(cached),
+        Some(false) if asked.is_none() => Start::After(current),
+        Some(false) if version == 0 => Start::After(cached),
+        None if version == 0 => with_state(cached),
+        _ => Start::After(version),
+    };
+    let start = match start {
+        Start::After(version) => match state.store.view(&call.kind().storage, version) {
+            Err(Expired(floor)) => Start::Never(Failure::expired(format!(
+                "too old resource version: {version} ({floor})"
+            ))),
+            Ok(_) => Start::After(version),
+        },
+        start => start,
+    };
     // A real server ends a watch after half an hour to an hour.
     let seconds = match options.timeout_seconds {
         Some(seconds) => seconds,
@@ -345,7 +334,7 @@ pub(super) fn watch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         selection,
         start,
         bookmarks: options.bookmarks,
-        end_told,
+        end_told: options.bookmarks && options.initial_events == Some(true),
         seconds,
         subscription: state.store.subscribe(&storage),
     }))

@@ -1,6 +1,7 @@
 //! What a request does, verb by verb. Every function works on the whole state under its lock and never waits.
 
 mod apply;
+mod continuation;
 mod create;
 mod delete;
 mod list;
@@ -32,6 +33,7 @@ use crate::store::{self, Place};
 use crate::validation;
 use crate::watch::WatchPlan;
 
+use continuation::Continue;
 pub(crate) use create::set_namespace;
 pub(crate) use list::Selection;
 
@@ -65,6 +67,8 @@ pub(crate) enum Answer {
         object: Value,
     },
     Watch(WatchPlan),
+    /// A watch that could not begin: its stream tells why, and ends.
+    WatchFailed(Failure),
     /// The version asked for has not been reached; ask again when it was, or give up after a while.
     NotYet(u64),
 }
@@ -94,7 +98,7 @@ impl Item {
         }
     }
 
-    fn text_len(&self) -> usize {
+    pub(crate) fn text_len(&self) -> usize {
         match self {
             Self::Stored(object) => object.text_len(),
             Self::Made(_) => 1024,
@@ -158,6 +162,11 @@ impl List {
 impl Call {
     pub(crate) fn kind(&self) -> &Kind {
         &self.target.kind
+    }
+
+    /// Whether it asks for a watch: only collections have the parameter, one object has the deprecated path.
+    pub(crate) fn is_watch(&self) -> bool {
+        self.target.watch || (self.target.name.is_none() && self.query.is_set("watch"))
     }
 
     fn namespace(&self) -> Option<&str> {
@@ -256,7 +265,7 @@ pub(crate) fn handle(state: &mut State, call: &Call) -> Result<Answer, Failure> 
 fn is_allowed(call: &Call) -> bool {
     let named = call.target.name.is_some();
     let verb = match call.method.as_str() {
-        "GET" | "HEAD" if call.target.watch || call.query.is_set("watch") => "watch",
+        "GET" | "HEAD" if call.is_watch() => "watch",
         "GET" | "HEAD" if named => "get",
         "GET" | "HEAD" => "list",
         "POST" => "create",
@@ -285,11 +294,7 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         ("PUT", true, Some("scale")) => scale::replace(state, call),
         ("PATCH", true, Some("scale")) => scale::patch(state, call),
         ("GET" | "HEAD", true, Some("finalize")) => Err(Failure::method_not_allowed()),
-        ("GET" | "HEAD", _, _)
-            if target.watch || (subresource.is_none() && call.query.is_set("watch")) =>
-        {
-            list::watch(state, call)
-        }
+        ("GET" | "HEAD", _, _) if call.is_watch() => list::watch(state, call),
         ("GET" | "HEAD", true, _) => read::get(state, call),
         ("GET" | "HEAD", false, _) => list::list(state, call),
         // Questions and orders, which are answered and not stored.

@@ -21,6 +21,8 @@ pub(crate) struct Server {
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) headers: http::HeaderMap,
+    /// The body as it came.
+    pub(crate) text: String,
     pub(crate) body: Value,
 }
 
@@ -90,6 +92,7 @@ impl Server {
         Answer {
             code: parts.status.as_u16(),
             headers: parts.headers,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
             body: serde_json::from_slice(&bytes).unwrap_or_default(),
         }
     }
