@@ -304,6 +304,22 @@ impl Store {
         }
     }
 
+    /// The changes of a collection after `version`, and whether the collection was closed since `epoch`.
+    pub(crate) fn changes(
+        &self,
+        storage: &str,
+        version: u64,
+        epoch: u64,
+    ) -> Result<(Vec<Change>, bool), Expired> {
+        match self.collections.get(storage) {
+            Some(collection) => {
+                let changes = collection.history.since(version)?.cloned().collect();
+                Ok((changes, collection.epoch != epoch))
+            }
+            None => Ok((Vec::new(), true)),
+        }
+    }
+
     /// What a watch that has sent everything up to `version` has to send now. An epoch other than that of the collection
     /// means that it was closed since.
     pub(crate) fn news(
