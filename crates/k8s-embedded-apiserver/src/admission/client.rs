@@ -84,7 +84,10 @@ impl Client {
 
     async fn review(&self, question: &Question) -> Result<review::Response, String> {
         let hook = &question.hook;
-        let known = hook.review_versions.iter().find(|version| matches!(version.as_str(), "v1" | "v1beta1"));
+        let known = hook
+            .review_versions
+            .iter()
+            .find(|version| matches!(version.as_str(), "v1" | "v1beta1"));
         let version = known.map_or("v1", String::as_str);
         let mut request = question.request.clone();
         request["uid"] = question.uid.as_str().into();
@@ -106,7 +109,12 @@ impl Client {
     /// # Errors
     ///
     /// Why there is no answer in time, or none of use, in the words of the real server.
-    pub(crate) async fn post(&self, endpoint: &Endpoint, body: &Value, timeout: Duration) -> Result<Value, String> {
+    pub(crate) async fn post(
+        &self,
+        endpoint: &Endpoint,
+        body: &Value,
+        timeout: Duration,
+    ) -> Result<Value, String> {
         let join = if endpoint.url.contains('?') { '&' } else { '?' };
         let url = format!("{}{join}timeout={}s", endpoint.url, timeout.as_secs());
         let failed = |why: String| format!("Post {}: {why}", quote(&url));
@@ -137,14 +145,23 @@ impl Client {
         let host = uri.host().unwrap_or_default();
         let port = uri.port_u16().unwrap_or(443);
         let with_port = format!("{host}:{port}");
-        if let Some(handler) = self.handlers.get(&with_port).or_else(|| self.handlers.get(host)) {
+        if let Some(handler) = self
+            .handlers
+            .get(&with_port)
+            .or_else(|| self.handlers.get(host))
+        {
             return handler(request).await;
         }
-        let address = self.addresses.get(&with_port).or_else(|| self.addresses.get(host));
+        let address = self
+            .addresses
+            .get(&with_port)
+            .or_else(|| self.addresses.get(host));
         match (&endpoint.service, address) {
             (Some((_, name)), None) => Err(format!("service {} not found", quote(name)).into()),
             #[cfg(feature = "http")]
-            (_, address) => super::https::send(endpoint, (host, port), address.copied(), request).await,
+            (_, address) => {
+                super::https::send(endpoint, (host, port), address.copied(), request).await
+            }
             #[cfg(not(feature = "http"))]
             _ => Err(format!("dial tcp: lookup {host}: no such host").into()),
         }
@@ -162,8 +179,13 @@ fn refused(status: StatusCode, body: &Bytes) -> String {
         405 => "the server does not allow this method on the requested resource".into(),
         503 => "the server is currently unable to handle the request".into(),
         code if code >= 500 => {
-            format!("an error on the server ({}) has prevented the request from succeeding", quote(text.trim()))
+            format!(
+                "an error on the server ({}) has prevented the request from succeeding",
+                quote(text.trim())
+            )
         }
-        code => format!("the server responded with the status code {code} but did not return more information"),
+        code => format!(
+            "the server responded with the status code {code} but did not return more information"
+        ),
     }
 }

@@ -7,11 +7,11 @@ use k8s_api_schema::quote;
 use serde_json::Value;
 use tracing::warn;
 
+use super::Attributes;
 use super::hook::Hook;
 use super::matching::{is_exempt, kind_for};
 use super::review::{self, Response};
 use super::session::Question;
-use super::Attributes;
 use crate::body;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
@@ -76,7 +76,14 @@ fn call(
     let Some(kind) = kind_for(state, hook, &attributes, object.as_deref())? else {
         return Ok(None);
     };
-    let question = question(state, attributes, hook, &kind, object.as_deref(), (true, round))?;
+    let question = question(
+        state,
+        attributes,
+        hook,
+        &kind,
+        object.as_deref(),
+        (true, round),
+    )?;
     let answer = match question {
         Ok(question) => state.admission.session.ask(question).ok_or_else(waiting)?,
         Err(why) => Err(why),
@@ -115,7 +122,11 @@ fn patched(object: &Value, kind: &Kind, patch: &[u8]) -> Result<Value, String> {
 }
 
 /// Calls all validating webhooks at once; the first refusal counts.
-pub(super) fn validate(state: &mut State, attributes: Attributes<'_>, object: Option<&Value>) -> Result<(), Failure> {
+pub(super) fn validate(
+    state: &mut State,
+    attributes: Attributes<'_>,
+    object: Option<&Value>,
+) -> Result<(), Failure> {
     let hooks = state.admission.hooks.validating.clone();
     if hooks.is_empty() || is_exempt(attributes.call.kind()) {
         return Ok(());
@@ -165,10 +176,17 @@ fn question(
     (mutating, round): (bool, u8),
 ) -> Result<Result<Question, String>, Failure> {
     if attributes.dry_run && !hook.harmless {
-        let why = format!("admission webhook {} does not support dry run", quote(&hook.name));
+        let why = format!(
+            "admission webhook {} does not support dry run",
+            quote(&hook.name)
+        );
         return Err(Failure::bad_request(why));
     }
-    if !hook.review_versions.iter().any(|version| matches!(version.as_str(), "v1" | "v1beta1")) {
+    if !hook
+        .review_versions
+        .iter()
+        .any(|version| matches!(version.as_str(), "v1" | "v1beta1"))
+    {
         let why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)";
         return Ok(Err(format!("could not create admission objects: {why}")));
     }
@@ -182,7 +200,11 @@ fn question(
 }
 
 /// What an answer means for the write. None where the webhook has failed and that is passed over.
-fn judge(state: &mut State, hook: &Hook, answer: Result<Response, String>) -> Result<Option<Response>, Failure> {
+fn judge(
+    state: &mut State,
+    hook: &Hook,
+    answer: Result<Response, String>,
+) -> Result<Option<Response>, Failure> {
     match answer {
         Err(why) => failed(hook, &why).map(|()| None),
         Ok(response) => {

@@ -33,8 +33,14 @@ impl Endpoint {
         let bundle = base64::engine::general_purpose::STANDARD.decode(text(client, "/caBundle"));
         let url = text(client, "/url");
         let (url, service) = if url.is_empty() {
-            let (namespace, name) = (text(client, "/service/namespace"), text(client, "/service/name"));
-            let port = client.pointer("/service/port").and_then(Value::as_i64).unwrap_or(443);
+            let (namespace, name) = (
+                text(client, "/service/namespace"),
+                text(client, "/service/name"),
+            );
+            let port = client
+                .pointer("/service/port")
+                .and_then(Value::as_i64)
+                .unwrap_or(443);
             let path = text(client, "/service/path").trim_start_matches('/');
             (
                 format!("https://{name}.{namespace}.svc:{port}/{path}"),
@@ -63,7 +69,10 @@ pub(super) struct Rule {
 
 /// One webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a field of the configuration")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a field of the configuration"
+)]
 pub(super) struct Hook {
     pub(super) name: String,
     /// Tells it apart from all others.
@@ -93,14 +102,22 @@ impl Hook {
             .into_iter()
             .flatten()
             .enumerate()
-            .map(|(index, hook)| Arc::new(Self::of(hook, format!("{name}/{index}/{}", text(hook, "/name")))))
+            .map(|(index, hook)| {
+                Arc::new(Self::of(
+                    hook,
+                    format!("{name}/{index}/{}", text(hook, "/name")),
+                ))
+            })
             .collect()
     }
 
     fn of(hook: &Value, id: String) -> Self {
         let rules = hook.get("rules").and_then(Value::as_array);
         let selector = |key: &str| ObjectSelector::of(hook.get(key).unwrap_or(&Value::Null));
-        let timeout = hook.get("timeoutSeconds").and_then(Value::as_u64).unwrap_or(TIMEOUT);
+        let timeout = hook
+            .get("timeoutSeconds")
+            .and_then(Value::as_u64)
+            .unwrap_or(TIMEOUT);
         let conditions = hook.get("matchConditions").and_then(Value::as_array);
         Self {
             name: text(hook, "/name").into(),
@@ -152,7 +169,10 @@ impl Hooks {
         if self.version == Some(version) {
             return;
         }
-        for (storage, hooks) in [(MUTATING, &mut self.mutating), (VALIDATING, &mut self.validating)] {
+        for (storage, hooks) in [
+            (MUTATING, &mut self.mutating),
+            (VALIDATING, &mut self.validating),
+        ] {
             let unchanged = self
                 .version
                 .is_some_and(|since| matches!(store.changes(storage, since, 0), Ok((changes, _)) if changes.is_empty()));

@@ -42,7 +42,10 @@ pub(super) async fn send(
     request
         .headers_mut()
         .insert(HOST, HeaderValue::from_str(&format!("{host}:{port}"))?);
-    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+    let path = request
+        .uri()
+        .path_and_query()
+        .map_or("/", |path| path.as_str());
     *request.uri_mut() = path.parse::<Uri>()?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     let exchange = Box::pin(async move {

@@ -12,7 +12,8 @@ use crate::status::Failure;
 
 impl Rule {
     fn matches(&self, attributes: &Attributes<'_>, kind: &Kind) -> bool {
-        let or_all = |list: &[String], text: &str| list.iter().any(|found| found == "*" || found == text);
+        let or_all =
+            |list: &[String], text: &str| list.iter().any(|found| found == "*" || found == text);
         or_all(&self.operations, attributes.operation.name())
             && or_all(&self.groups, &kind.group)
             && or_all(&self.versions, &kind.version)
@@ -57,7 +58,8 @@ pub(super) fn kind_for(
     let kind = if matched(own) {
         own.clone()
     } else {
-        let same = |kind: &&Arc<Kind>| hook.equivalent && kind.storage == own.storage && matched(kind);
+        let same =
+            |kind: &&Arc<Kind>| hook.equivalent && kind.storage == own.storage && matched(kind);
         match state.registry.kinds().find(same) {
             Some(kind) => kind.clone(),
             None => return Ok(None),
@@ -69,19 +71,29 @@ pub(super) fn kind_for(
             return Ok(None);
         }
         let why = "matchConditions of webhooks are not evaluated by this server";
-        return Err(Failure::forbidden(&own.group, &own.plural, attributes.name, why));
+        return Err(Failure::forbidden(
+            &own.group,
+            &own.plural,
+            attributes.name,
+            why,
+        ));
     }
     Ok(Some(kind))
 }
 
 fn labels(object: &Value) -> Option<&Map<String, Value>> {
-    object.pointer("/metadata/labels").and_then(Value::as_object)
+    object
+        .pointer("/metadata/labels")
+        .and_then(Value::as_object)
 }
 
 fn selects(hook: &Hook, attributes: &Attributes<'_>, object: Option<&Value>) -> bool {
     let either = [object, attributes.old];
     hook.objects.is_empty()
-        || either.into_iter().flatten().any(|object| hook.objects.matches(labels(object)))
+        || either
+            .into_iter()
+            .flatten()
+            .any(|object| hook.objects.matches(labels(object)))
 }
 
 /// Whether the namespace of the request is selected; what is in no namespace always is.

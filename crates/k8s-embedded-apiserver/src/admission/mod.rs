@@ -93,7 +93,11 @@ pub(crate) fn mutate(
 }
 
 /// The built-in plugins that may change the object.
-fn plugins(state: &mut State, attributes: Attributes<'_>, object: &mut Value) -> Result<(), Failure> {
+fn plugins(
+    state: &mut State,
+    attributes: Attributes<'_>,
+    object: &mut Value,
+) -> Result<(), Failure> {
     if !attributes.subresource().is_empty() {
         return Ok(());
     }
@@ -113,7 +117,12 @@ pub(crate) fn validate(
 }
 
 /// Both for a delete, whose object is gone afterwards.
-pub(crate) fn delete(state: &mut State, call: &Call, old: &Object, dry_run: bool) -> Result<(), Failure> {
+pub(crate) fn delete(
+    state: &mut State,
+    call: &Call,
+    old: &Object,
+    dry_run: bool,
+) -> Result<(), Failure> {
     if state.admission.hooks.is_empty() {
         return Ok(());
     }
@@ -130,11 +139,20 @@ pub(crate) fn delete(state: &mut State, call: &Call, old: &Object, dry_run: bool
 }
 
 /// What is asked of every create that is not a POST: leave to create.
-pub(crate) fn authorize_create(state: &mut State, call: &Call, object: &Value) -> Result<(), Failure> {
+pub(crate) fn authorize_create(
+    state: &mut State,
+    call: &Call,
+    object: &Value,
+) -> Result<(), Failure> {
     let kind = call.kind();
     let asked = crate::auth::Attributes {
         namespace: call.target.namespace.clone().unwrap_or_default(),
-        ..crate::auth::Attributes::resource("create", &kind.group, &kind.plural, metadata::name(object))
+        ..crate::auth::Attributes::resource(
+            "create",
+            &kind.group,
+            &kind.plural,
+            metadata::name(object),
+        )
     };
     state.access.authorize(&state.store, &call.user, &asked)
 }

@@ -14,9 +14,14 @@ use crate::status::{Cause, Details, Failure};
 /// The request without its uid.
 pub(super) fn request(attributes: &Attributes<'_>, kind: &Kind, object: Option<&Value>) -> Value {
     let own = attributes.call.kind();
-    let gvk = |kind: &Kind| json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
+    let gvk =
+        |kind: &Kind| json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
     let gvr = |kind: &Kind| json!({"group": kind.group, "version": kind.version, "resource": kind.plural});
-    let view = |object: Option<&Value>| object.map(|object| body::to_view(object, kind)).unwrap_or_default();
+    let view = |object: Option<&Value>| {
+        object
+            .map(|object| body::to_view(object, kind))
+            .unwrap_or_default()
+    };
     let mut request = json!({
         "kind": gvk(kind),
         "resource": gvr(kind),
@@ -79,14 +84,26 @@ pub(crate) struct Response {
 /// # Errors
 ///
 /// What is wrong with it, in the words of the real server.
-pub(super) fn response(review: &Value, version: &str, uid: &str, mutating: bool) -> Result<Response, String> {
-    let Some(response) = review.get("response").filter(|response| response.is_object()) else {
+pub(super) fn response(
+    review: &Value,
+    version: &str,
+    uid: &str,
+    mutating: bool,
+) -> Result<Response, String> {
+    let Some(response) = review
+        .get("response")
+        .filter(|response| response.is_object())
+    else {
         return Err("webhook response was absent".into());
     };
     if version == "v1" {
         let found = text(response, "/uid");
         if found != uid {
-            return Err(format!("expected response.uid={}, got {}", quote(uid), quote(found)));
+            return Err(format!(
+                "expected response.uid={}, got {}",
+                quote(uid),
+                quote(found)
+            ));
         }
         let (api_version, kind) = (text(review, "/apiVersion"), text(review, "/kind"));
         if (api_version, kind) != ("admission.k8s.io/v1", "AdmissionReview") {
@@ -103,13 +120,21 @@ pub(super) fn response(review: &Value, version: &str, uid: &str, mutating: bool)
     let patch_type = response.get("patchType").filter(|found| !found.is_null());
     if version == "v1" {
         match (mutating, patch.is_empty(), patch_type) {
-            (true, false, None) => return Err("webhook returned response.patch but not response.patchType".into()),
-            (true, true, Some(_)) => return Err("webhook returned response.patchType but not response.patch".into()),
+            (true, false, None) => {
+                return Err("webhook returned response.patch but not response.patchType".into());
+            }
+            (true, true, Some(_)) => {
+                return Err("webhook returned response.patchType but not response.patch".into());
+            }
             (true, _, Some(found)) if *found == "" => {
                 return Err("webhook returned invalid response.patchType of \"\"".into());
             }
-            (false, false, _) => return Err("validating webhook may not return response.patch".into()),
-            (false, _, Some(_)) => return Err("validating webhook may not return response.patchType".into()),
+            (false, false, _) => {
+                return Err("validating webhook may not return response.patch".into());
+            }
+            (false, _, Some(_)) => {
+                return Err("validating webhook may not return response.patchType".into());
+            }
             _ => {}
         }
     }
@@ -117,8 +142,14 @@ pub(super) fn response(review: &Value, version: &str, uid: &str, mutating: bool)
     Ok(Response {
         allowed: response.get("allowed") == Some(&Value::Bool(true)),
         patch,
-        patch_type: patch_type.and_then(Value::as_str).unwrap_or("JSONPatch").into(),
-        warnings: texts(response.get("warnings")).into_iter().map(Into::into).collect(),
+        patch_type: patch_type
+            .and_then(Value::as_str)
+            .unwrap_or("JSONPatch")
+            .into(),
+        warnings: texts(response.get("warnings"))
+            .into_iter()
+            .map(Into::into)
+            .collect(),
         result: result.cloned().unwrap_or_default(),
     })
 }
@@ -135,13 +166,19 @@ pub(super) fn denial(name: &str, result: &Value) -> Failure {
     let code = result.get("code").and_then(Value::as_u64).unwrap_or(0);
     failure.code = u16::try_from(code).unwrap_or(500).clamp(400, 599);
     failure.reason = reason.to_owned().into();
-    failure.details = result.get("details").and_then(Value::as_object).map(|details| Box::new(details_of(details)));
+    failure.details = result
+        .get("details")
+        .and_then(Value::as_object)
+        .map(|details| Box::new(details_of(details)));
     failure
 }
 
 fn details_of(details: &Map<String, Value>) -> Details {
     let of = |map: &Map<String, Value>, key: &str| -> String {
-        map.get(key).and_then(Value::as_str).unwrap_or_default().into()
+        map.get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .into()
     };
     let causes = details.get("causes").and_then(Value::as_array);
     Details {

@@ -48,7 +48,10 @@ pub(crate) struct Session {
 impl Session {
     /// The answer to a question, which is to be put first if there is none.
     pub(super) fn ask(&mut self, question: Question) -> Option<Result<Response, String>> {
-        let known = self.answered.iter().find(|(known, _)| known.is_same(&question));
+        let known = self
+            .answered
+            .iter()
+            .find(|(known, _)| known.is_same(&question));
         if let Some((_, answer)) = known {
             return Some(answer.clone());
         }

@@ -63,7 +63,12 @@ impl Access {
     }
 
     /// 403 unless a user may do what is asked.
-    pub(crate) fn authorize(&mut self, store: &Store, user: &User, asked: &Attributes) -> Result<(), Failure> {
+    pub(crate) fn authorize(
+        &mut self,
+        store: &Store,
+        user: &User,
+        asked: &Attributes,
+    ) -> Result<(), Failure> {
         let decision = self.decide(store, user, asked);
         if decision.allowed {
             return Ok(());

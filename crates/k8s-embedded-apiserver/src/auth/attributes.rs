@@ -1,6 +1,5 @@
 //! What a request asks leave for, and how it is told that it has none.
 
-
 use http::Method;
 use k8s_api_schema::quote;
 use percent_encoding::percent_decode_str;
@@ -166,7 +165,11 @@ fn selected_name(query: &Query) -> Option<String> {
         query.number(number).ok()?;
     }
     let mut name = None;
-    for term in query.get("fieldSelector")?.split(',').filter(|term| !term.is_empty()) {
+    for term in query
+        .get("fieldSelector")?
+        .split(',')
+        .filter(|term| !term.is_empty())
+    {
         let (key, value) = term.split_once('=')?;
         if !key.ends_with('!') && key == "metadata.name" && name.is_none() {
             name = Some(value.strip_prefix('=').unwrap_or(value));
@@ -178,7 +181,6 @@ fn selected_name(query: &Query) -> Option<String> {
     .map(Into::into)
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,31 +188,86 @@ mod tests {
     #[test]
     fn requests() {
         for (method, path, want) in [
-            ("GET", "/api/v1/namespaces/x/configmaps", "list  configmaps  x "),
-            ("GET", "/api/v1/namespaces/x/configmaps?watch=1", "watch  configmaps  x "),
-            ("GET", "/api/v1/namespaces/x/configmaps?watch", "watch  configmaps  x "),
-            ("GET", "/api/v1/watch/namespaces/x/configmaps", "watch  configmaps  x "),
-            ("GET", "/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da", "list  configmaps  x a"),
-            ("GET", "/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name!%3Da", "list  configmaps  x "),
-            ("GET", "/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da&limit=x", "list  configmaps  x "),
-            ("DELETE", "/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da", "deletecollection  configmaps  x "),
+            (
+                "GET",
+                "/api/v1/namespaces/x/configmaps",
+                "list  configmaps  x ",
+            ),
+            (
+                "GET",
+                "/api/v1/namespaces/x/configmaps?watch=1",
+                "watch  configmaps  x ",
+            ),
+            (
+                "GET",
+                "/api/v1/namespaces/x/configmaps?watch",
+                "watch  configmaps  x ",
+            ),
+            (
+                "GET",
+                "/api/v1/watch/namespaces/x/configmaps",
+                "watch  configmaps  x ",
+            ),
+            (
+                "GET",
+                "/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da",
+                "list  configmaps  x a",
+            ),
+            (
+                "GET",
+                "/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name!%3Da",
+                "list  configmaps  x ",
+            ),
+            (
+                "GET",
+                "/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da&limit=x",
+                "list  configmaps  x ",
+            ),
+            (
+                "DELETE",
+                "/api/v1/namespaces/x/configmaps?fieldSelector=metadata.name%3Da",
+                "deletecollection  configmaps  x ",
+            ),
             ("GET", "/api/v1/namespaces/x", "get  namespaces  x x"),
-            ("PUT", "/api/v1/namespaces/x/finalize", "update  namespaces finalize x x"),
+            (
+                "PUT",
+                "/api/v1/namespaces/x/finalize",
+                "update  namespaces finalize x x",
+            ),
             ("GET", "/api/v1/namespaces", "list  namespaces   "),
-            ("PATCH", "/apis/apps/v1/namespaces/x/deployments/a/status", "patch apps deployments status x a"),
-            ("POST", "/apis/none.example.com/v1/things", "create none.example.com things   "),
+            (
+                "PATCH",
+                "/apis/apps/v1/namespaces/x/deployments/a/status",
+                "patch apps deployments status x a",
+            ),
+            (
+                "POST",
+                "/apis/none.example.com/v1/things",
+                "create none.example.com things   ",
+            ),
             ("HEAD", "/api/v1/nodes/n", "get  nodes   n"),
             ("GET", "/api/v1", "get /api/v1"),
             ("GET", "/apis/apps/v1/", "get /apis/apps/v1/"),
             ("POST", "/metrics", "post /metrics"),
             ("GET", "/", "get /"),
         ] {
-            let (bare, query) = path.split_once('?').map_or((path, None), |(bare, query)| (bare, Some(query)));
-            let found = Attributes::of(&Method::from_bytes(method.as_bytes()).expect("a method"), bare, query);
+            let (bare, query) = path
+                .split_once('?')
+                .map_or((path, None), |(bare, query)| (bare, Some(query)));
+            let found = Attributes::of(
+                &Method::from_bytes(method.as_bytes()).expect("a method"),
+                bare,
+                query,
+            );
             let shown = if found.is_resource {
                 format!(
                     "{} {} {} {} {} {}",
-                    found.verb, found.group, found.resource, found.subresource, found.namespace, found.name
+                    found.verb,
+                    found.group,
+                    found.resource,
+                    found.subresource,
+                    found.namespace,
+                    found.name
                 )
             } else {
                 format!("{} {}", found.verb, found.path)

@@ -12,7 +12,12 @@ use crate::status::Failure;
 use crate::verbs::Call;
 
 /// 403 for a role or binding that grants more than its writer has.
-pub(crate) fn check(state: &mut State, call: &Call, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
+pub(crate) fn check(
+    state: &mut State,
+    call: &Call,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<(), Failure> {
     let kind = call.kind();
     if kind.group != GROUP || old.is_some_and(|old| only_for_garbage_collection(object, old)) {
         return Ok(());
@@ -51,7 +56,12 @@ pub(crate) fn check(state: &mut State, call: &Call, object: &Value, old: Option<
         _ => None,
     };
     match refused {
-        Some(why) => Err(Failure::forbidden(GROUP, &kind.plural, metadata::name(object), &why)),
+        Some(why) => Err(Failure::forbidden(
+            GROUP,
+            &kind.plural,
+            metadata::name(object),
+            &why,
+        )),
         None => Ok(()),
     }
 }
@@ -87,7 +97,9 @@ impl Checked<'_> {
     fn role(&self, object: &Value, old: Option<&Value>) -> Option<String> {
         let aggregates = |role: &Value| {
             let selectors = role.pointer("/aggregationRule/clusterRoleSelectors");
-            selectors.and_then(Value::as_array).is_some_and(|list| !list.is_empty())
+            selectors
+                .and_then(Value::as_array)
+                .is_some_and(|list| !list.is_empty())
         };
         self.escalation(&Rule::all_of(object)).or_else(|| {
             let any = aggregates(object) || old.is_some_and(aggregates);
@@ -138,7 +150,12 @@ fn only_for_garbage_collection(object: &Value, old: &Value) -> bool {
     let mut object = object.clone();
     let before = old.get("metadata").cloned().unwrap_or_default();
     let metadata = metadata_mut(&mut object);
-    for key in ["ownerReferences", "finalizers", "managedFields", "resourceVersion"] {
+    for key in [
+        "ownerReferences",
+        "finalizers",
+        "managedFields",
+        "resourceVersion",
+    ] {
         copy_key(&before, metadata, key);
     }
     object == *old

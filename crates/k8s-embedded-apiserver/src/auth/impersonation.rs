@@ -33,7 +33,10 @@ const MANY: usize = 4;
 ///
 /// 400 where they name something of a user, but not who.
 pub(super) fn wanted(headers: &HeaderMap) -> Result<Option<User>, Failure> {
-    if !headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
+    if !headers
+        .keys()
+        .any(|name| name.as_str().starts_with("impersonate-"))
+    {
         return Ok(None);
     }
     let texts = |name: &str| -> Vec<String> {
@@ -127,7 +130,8 @@ impl Mode {
     }
 
     fn applies(self, requestor: &User, wanted: &User) -> bool {
-        let only_name = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
+        let only_name =
+            wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
         let node = service_account::node_of_user(&wanted.name);
         let account = service_account::of_user(&wanted.name);
         match self {
@@ -142,7 +146,9 @@ impl Mode {
 
 /// Whether a user is a service account whose token is bound to the node.
 fn is_on_node(requestor: &User, node: Option<&str>) -> bool {
-    let own = requestor.extra.get("authentication.kubernetes.io/node-name");
+    let own = requestor
+        .extra
+        .get("authentication.kubernetes.io/node-name");
     service_account::of_user(&requestor.name).is_some()
         && matches!(own.map(Vec::as_slice), Some([own]) if Some(own.as_str()) == node)
 }
@@ -185,12 +191,22 @@ fn in_mode(
         None => "impersonate".into(),
     };
     // Where the old mode asks about users and groups it names the core group.
-    let group = if mode == Mode::Legacy { "" } else { AUTHENTICATION };
+    let group = if mode == Mode::Legacy {
+        ""
+    } else {
+        AUTHENTICATION
+    };
     let mut user = wanted.clone();
     let mut name = Attributes::resource(&verb, group, "users", &wanted.name);
-    if let Some(node) = service_account::node_of_user(&wanted.name).filter(|_| mode != Mode::Legacy) {
+    if let Some(node) = service_account::node_of_user(&wanted.name).filter(|_| mode != Mode::Legacy)
+    {
         name.resource = "nodes".into();
-        name.name = if mode == Mode::AssociatedNode { "*" } else { node }.into();
+        name.name = if mode == Mode::AssociatedNode {
+            "*"
+        } else {
+            node
+        }
+        .into();
         user.groups = vec![NODES.into()];
     }
     if let Some((namespace, account)) = service_account::of_user(&wanted.name) {
@@ -203,7 +219,12 @@ fn in_mode(
     }
     check(&name)?;
     if !wanted.uid.is_empty() {
-        check(&Attributes::resource(&verb, AUTHENTICATION, "uids", &wanted.uid))?;
+        check(&Attributes::resource(
+            &verb,
+            AUTHENTICATION,
+            "uids",
+            &wanted.uid,
+        ))?;
     }
     check_groups(&mut check, requestor, &verb, group, wanted, mode)?;
     check_extra(&mut check, requestor, &verb, wanted, mode)?;
@@ -226,7 +247,10 @@ fn check_groups(
     let about = |name: &str| Attributes::resource(verb, group, "groups", name);
     if mode != Mode::Legacy {
         if wanted.is_in("") {
-            return Err(about("").forbidden(requestor, "impersonating the empty string group is not allowed"));
+            return Err(about("").forbidden(
+                requestor,
+                "impersonating the empty string group is not allowed",
+            ));
         }
         if wanted.is_in(MASTERS) {
             let why = "impersonating the system:masters group is not allowed";
@@ -236,7 +260,10 @@ fn check_groups(
             return Ok(());
         }
     }
-    wanted.groups.iter().try_for_each(|name| check(&about(name)))
+    wanted
+        .groups
+        .iter()
+        .try_for_each(|name| check(&about(name)))
 }
 
 fn check_extra(
@@ -274,7 +301,9 @@ fn bad_extra(extra: &BTreeMap<String, Vec<String>>) -> Option<String> {
             return Some("impersonating the empty string key in extra is not allowed".into());
         }
         if let Some(why) = not_a_path(key) {
-            return Some(format!("impersonating an invalid key in extra is not allowed: {why}"));
+            return Some(format!(
+                "impersonating an invalid key in extra is not allowed: {why}"
+            ));
         }
         if values.is_empty() {
             return Some("impersonating empty values in extra is not allowed".into());
@@ -288,10 +317,10 @@ fn bad_extra(extra: &BTreeMap<String, Vec<String>>) -> Option<String> {
 
 /// Why a key is no path below a domain.
 fn not_a_path(key: &str) -> Option<String> {
-    let error = |why: &str| {
-        k8s_api_schema::FieldError::invalid("extra.key", key, why).to_string()
-    };
-    let well_formed = key.split_once('/').is_some_and(|(host, path)| !host.is_empty() && !path.is_empty());
+    let error = |why: &str| k8s_api_schema::FieldError::invalid("extra.key", key, why).to_string();
+    let well_formed = key
+        .split_once('/')
+        .is_some_and(|(host, path)| !host.is_empty() && !path.is_empty());
     (!well_formed).then(|| error("must be a domain-prefixed path (such as \"acme.io/foo\")"))
 }
 
@@ -304,7 +333,10 @@ mod tests {
         let mut headers = HeaderMap::new();
         assert_eq!(wanted(&headers), Ok(None));
         headers.append(GROUP, "g".parse().expect("a value"));
-        headers.append("impersonate-extra-scopes.example.com%2fx", "view".parse().expect("a value"));
+        headers.append(
+            "impersonate-extra-scopes.example.com%2fx",
+            "view".parse().expect("a value"),
+        );
         let failure = wanted(&headers).expect_err("no name");
         assert_eq!(
             failure.message,
@@ -312,7 +344,10 @@ mod tests {
         );
         headers.append(USER, "jane".parse().expect("a value"));
         let user = wanted(&headers).expect("a name").expect("a user");
-        assert_eq!((user.name.as_str(), user.groups.as_slice()), ("jane", ["g".to_owned()].as_slice()));
+        assert_eq!(
+            (user.name.as_str(), user.groups.as_slice()),
+            ("jane", ["g".to_owned()].as_slice())
+        );
         assert_eq!(user.extra["scopes.example.com/x"], ["view"]);
         headers.clear();
         headers.append(USER, "".parse().expect("a value"));

@@ -10,7 +10,12 @@ use crate::status::Failure;
 use crate::verbs::Call;
 
 /// 403 for a change of owner references that the user has no right to.
-pub(crate) fn check(state: &mut State, call: &Call, object: &Value, old: Option<&Value>) -> Result<(), Failure> {
+pub(crate) fn check(
+    state: &mut State,
+    call: &Call,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<(), Failure> {
     let kind = call.kind();
     if state.access.may_do_all(&call.user) {
         return Ok(());
@@ -37,7 +42,10 @@ pub(crate) fn check(state: &mut State, call: &Call, object: &Value, old: Option<
         };
         let decision = state.access.decide(&state.store, &user, &asked);
         if !decision.allowed {
-            return refuse("cannot set an ownerRef on a resource you can't delete", &decision.reason);
+            return refuse(
+                "cannot set an ownerRef on a resource you can't delete",
+                &decision.reason,
+            );
         }
     }
     let before = old.map(metadata::owners).unwrap_or_default();

@@ -139,8 +139,10 @@ impl Rbac {
             CLUSTER_ROLES => self.cluster_roles.clear(),
             _ => {
                 let cluster = storage == CLUSTER_ROLE_BINDINGS;
-                self.bindings.retain(|namespace, _| namespace.is_none() != cluster);
-                self.bound.retain(|namespace, _| namespace.is_none() != cluster);
+                self.bindings
+                    .retain(|namespace, _| namespace.is_none() != cluster);
+                self.bound
+                    .retain(|namespace, _| namespace.is_none() != cluster);
             }
         }
         self.aggregated.get_mut().clear();
@@ -193,7 +195,10 @@ impl Rbac {
         if let Some(binding) = after {
             let binding = Binding::of(binding, namespace);
             for (subject, _) in &binding.subjects {
-                bound.entry(subject.clone()).or_default().insert(name.into());
+                bound
+                    .entry(subject.clone())
+                    .or_default()
+                    .insert(name.into());
             }
             bindings.insert(name.into(), Arc::new(binding));
         }
@@ -204,7 +209,11 @@ impl Rbac {
     }
 
     /// The bindings of a user, cluster-wide ones first, each kind in the order of names.
-    fn grants<'a>(&'a self, user: &'a User, namespace: &'a str) -> impl Iterator<Item = Grant> + 'a {
+    fn grants<'a>(
+        &'a self,
+        user: &'a User,
+        namespace: &'a str,
+    ) -> impl Iterator<Item = Grant> + 'a {
         let local = (!namespace.is_empty()).then(|| Some(namespace.to_owned()));
         std::iter::once(None).chain(local).flat_map(move |place| {
             self.bindings_of(user, place.as_ref())
@@ -215,17 +224,30 @@ impl Rbac {
 
     fn bindings_of(&self, user: &User, place: Option<&String>) -> Vec<(Arc<Binding>, String)> {
         let place = place.cloned();
-        let (Some(bindings), Some(bound)) = (self.bindings.get(&place), self.bound.get(&place)) else {
+        let (Some(bindings), Some(bound)) = (self.bindings.get(&place), self.bound.get(&place))
+        else {
             return Vec::new();
         };
-        let groups = user.groups.iter().map(|group| Subject::Group(group.clone()));
-        let own: Vec<Subject> = std::iter::once(Subject::User(user.name.clone())).chain(groups).collect();
-        let names: BTreeSet<&String> = own.iter().filter_map(|subject| bound.get(subject)).flatten().collect();
+        let groups = user
+            .groups
+            .iter()
+            .map(|group| Subject::Group(group.clone()));
+        let own: Vec<Subject> = std::iter::once(Subject::User(user.name.clone()))
+            .chain(groups)
+            .collect();
+        let names: BTreeSet<&String> = own
+            .iter()
+            .filter_map(|subject| bound.get(subject))
+            .flatten()
+            .collect();
         names
             .into_iter()
             .filter_map(|name| bindings.get(name))
             .filter_map(|binding| {
-                let (_, told) = binding.subjects.iter().find(|(subject, _)| own.contains(subject))?;
+                let (_, told) = binding
+                    .subjects
+                    .iter()
+                    .find(|(subject, _)| own.contains(subject))?;
                 Some((binding.clone(), told.clone()))
             })
             .collect()
@@ -252,7 +274,10 @@ impl Rbac {
     /// The rules of the role that a binding in a namespace refers to.
     pub(crate) fn role(&self, role: &RoleRef, namespace: &str) -> Result<Arc<[Rule]>, Missing> {
         let found = match role.kind.as_str() {
-            "Role" => self.roles.get(&format!("{namespace}/{}", role.name)).cloned(),
+            "Role" => self
+                .roles
+                .get(&format!("{namespace}/{}", role.name))
+                .cloned(),
             "ClusterRole" => self.cluster_role(&role.name),
             _ => None,
         };
@@ -271,12 +296,18 @@ impl Rbac {
         let mut rules = Vec::new();
         self.aggregate(name, &mut BTreeSet::new(), &mut rules);
         let rules: Arc<[Rule]> = rules.into();
-        self.aggregated.borrow_mut().insert(name.into(), rules.clone());
+        self.aggregated
+            .borrow_mut()
+            .insert(name.into(), rules.clone());
         Some(rules)
     }
 
     fn aggregate(&self, name: &str, seen: &mut BTreeSet<String>, rules: &mut Vec<Rule>) {
-        let Some(role) = self.cluster_roles.get(name).filter(|_| seen.insert(name.into())) else {
+        let Some(role) = self
+            .cluster_roles
+            .get(name)
+            .filter(|_| seen.insert(name.into()))
+        else {
             return;
         };
         for rule in role.rules.iter() {
@@ -286,7 +317,11 @@ impl Rbac {
         }
         for selector in &role.selectors {
             let selected = |other: &ClusterRole| selector.matches(other.labels.as_object());
-            for (other, _) in self.cluster_roles.iter().filter(|(_, other)| selected(other)) {
+            for (other, _) in self
+                .cluster_roles
+                .iter()
+                .filter(|(_, other)| selected(other))
+            {
                 self.aggregate(other, seen, rules);
             }
         }
@@ -339,10 +374,15 @@ fn together(mut texts: Vec<String>) -> Option<String> {
 
 impl ClusterRole {
     fn of(role: &Value) -> Self {
-        let selectors = role.pointer("/aggregationRule/clusterRoleSelectors").and_then(Value::as_array);
+        let selectors = role
+            .pointer("/aggregationRule/clusterRoleSelectors")
+            .and_then(Value::as_array);
         Self {
             rules: Rule::all_of(role).into(),
-            labels: role.pointer("/metadata/labels").cloned().unwrap_or_default(),
+            labels: role
+                .pointer("/metadata/labels")
+                .cloned()
+                .unwrap_or_default(),
             selectors: selectors
                 .into_iter()
                 .flatten()
@@ -371,13 +411,22 @@ impl Binding {
 fn subject_of(subject: &Value, namespace: Option<&str>) -> Option<(Subject, String)> {
     let (kind, name) = (text(subject, "/kind"), text(subject, "/name"));
     match kind {
-        "User" => Some((Subject::User(name.into()), format!("{kind} {}", quote(name)))),
-        "Group" => Some((Subject::Group(name.into()), format!("{kind} {}", quote(name)))),
+        "User" => Some((
+            Subject::User(name.into()),
+            format!("{kind} {}", quote(name)),
+        )),
+        "Group" => Some((
+            Subject::Group(name.into()),
+            format!("{kind} {}", quote(name)),
+        )),
         "ServiceAccount" => {
             let own = Some(text(subject, "/namespace")).filter(|own| !own.is_empty());
             let namespace = own.or(namespace)?;
             let told = format!("{kind} {}", quote(&format!("{name}/{namespace}")));
-            Some((Subject::User(service_account::user_name(namespace, name)), told))
+            Some((
+                Subject::User(service_account::user_name(namespace, name)),
+                told,
+            ))
         }
         _ => None,
     }

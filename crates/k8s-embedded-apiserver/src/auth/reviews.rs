@@ -48,17 +48,27 @@ fn set(object: &mut Value, key: &str, value: Value) {
     object_mut(object).insert(key.into(), value);
 }
 
-pub(crate) fn self_subject(state: &mut State, call: &Call, mut object: Value) -> Result<Value, Failure> {
+pub(crate) fn self_subject(
+    state: &mut State,
+    call: &Call,
+    mut object: Value,
+) -> Result<Value, Failure> {
     let now = state.source.stamp();
     crate::metadata::metadata_mut(&mut object).insert("creationTimestamp".into(), now.into());
-    set(&mut object, "status", json!({"userInfo": call.user.to_json()}));
+    set(
+        &mut object,
+        "status",
+        json!({"userInfo": call.user.to_json()}),
+    );
     Ok(object)
 }
 
 pub(crate) fn token(state: &mut State, _: &Call, mut object: Value) -> Result<Value, Failure> {
     let token = text(&object, "/spec/token").to_owned();
     if token.is_empty() {
-        return Err(Failure::bad_request("token is required for TokenReview in authentication"));
+        return Err(Failure::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
     }
     let wanted = texts(object.pointer("/spec/audiences"));
     let wanted: Vec<String> = wanted.into_iter().map(Into::into).collect();
@@ -73,7 +83,11 @@ pub(crate) fn token(state: &mut State, _: &Call, mut object: Value) -> Result<Va
     Ok(object)
 }
 
-pub(crate) fn self_subject_access(state: &mut State, call: &Call, object: Value) -> Result<Value, Failure> {
+pub(crate) fn self_subject_access(
+    state: &mut State,
+    call: &Call,
+    object: Value,
+) -> Result<Value, Failure> {
     check(&object, false, None)?;
     let user = call.user.clone();
     Ok(decide(state, &user, object))
@@ -85,9 +99,17 @@ pub(crate) fn subject_access(state: &mut State, _: &Call, object: Value) -> Resu
     Ok(decide(state, &user, object))
 }
 
-pub(crate) fn local_subject_access(state: &mut State, call: &Call, mut object: Value) -> Result<Value, Failure> {
+pub(crate) fn local_subject_access(
+    state: &mut State,
+    call: &Call,
+    mut object: Value,
+) -> Result<Value, Failure> {
     crate::verbs::set_namespace(call, &mut object)?;
-    check(&object, true, Some(call.target.namespace.as_deref().unwrap_or_default()))?;
+    check(
+        &object,
+        true,
+        Some(call.target.namespace.as_deref().unwrap_or_default()),
+    )?;
     let user = subject(&object);
     Ok(decide(state, &user, object))
 }
@@ -99,7 +121,10 @@ fn subject(object: &Value) -> User {
     User {
         name: text(spec, "/user").into(),
         uid: text(spec, "/uid").into(),
-        groups: texts(spec.get("groups")).into_iter().map(Into::into).collect(),
+        groups: texts(spec.get("groups"))
+            .into_iter()
+            .map(Into::into)
+            .collect(),
         extra: extra
             .into_iter()
             .flatten()
@@ -149,9 +174,8 @@ fn check(object: &Value, of_user: bool, namespace: Option<&str>) -> Result<(), F
     let (resource, other) = (given("resourceAttributes"), given("nonResourceAttributes"));
     let mut errors = Vec::new();
     if resource.is_some() == other.is_some() {
-        let value = other.map(|other| {
-            json!({"Path": text(other, "/path"), "Verb": text(other, "/verb")})
-        });
+        let value =
+            other.map(|other| json!({"Path": text(other, "/path"), "Verb": text(other, "/verb")}));
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
         errors.push(FieldError::invalid("spec", value.unwrap_or_default(), why));
     }
@@ -160,8 +184,15 @@ fn check(object: &Value, of_user: bool, namespace: Option<&str>) -> Result<(), F
         errors.push(FieldError::invalid("spec.user", "", why));
     }
     for key in ["fieldSelector", "labelSelector"] {
-        if let Some(selector) = resource.and_then(|of| of.get(key)).filter(|selector| !selector.is_null()) {
-            selector_errors(&format!("spec.resourceAttributes.{key}"), selector, &mut errors);
+        if let Some(selector) = resource
+            .and_then(|of| of.get(key))
+            .filter(|selector| !selector.is_null())
+        {
+            selector_errors(
+                &format!("spec.resourceAttributes.{key}"),
+                selector,
+                &mut errors,
+            );
         }
     }
     if let Some(error) = metadata_error(object, namespace.is_some()) {
@@ -171,12 +202,20 @@ fn check(object: &Value, of_user: bool, namespace: Option<&str>) -> Result<(), F
         let asked = resource.map(|of| text(of, "/namespace"));
         if let Some(asked) = asked.filter(|asked| *asked != namespace) {
             let field = "spec.resourceAttributes.namespace";
-            errors.push(FieldError::invalid(field, asked, "must match metadata.namespace"));
+            errors.push(FieldError::invalid(
+                field,
+                asked,
+                "must match metadata.namespace",
+            ));
         }
         if let Some(other) = other {
             let value = json!({"Path": text(other, "/path"), "Verb": text(other, "/verb")});
             let why = "disallowed on this kind of request";
-            errors.push(FieldError::invalid("spec.nonResourceAttributes", value, why));
+            errors.push(FieldError::invalid(
+                "spec.nonResourceAttributes",
+                value,
+                why,
+            ));
         }
     }
     if errors.is_empty() {
@@ -254,7 +293,11 @@ fn printed(metadata: &Map<String, Value>) -> String {
     format!("{{{}}}", all.join(","))
 }
 
-pub(crate) fn self_subject_rules(state: &mut State, call: &Call, object: Value) -> Result<Value, Failure> {
+pub(crate) fn self_subject_rules(
+    state: &mut State,
+    call: &Call,
+    object: Value,
+) -> Result<Value, Failure> {
     let namespace = text(&object, "/spec/namespace");
     if namespace.is_empty() {
         return Err(Failure::bad_request("no namespace on request"));
@@ -278,7 +321,9 @@ pub(crate) fn self_subject_rules(state: &mut State, call: &Call, object: Value) 
                     resources.push(shown);
                 }
                 if !rule.non_resource_urls.is_empty() {
-                    paths.push(json!({"verbs": rule.verbs, "nonResourceURLs": rule.non_resource_urls}));
+                    paths.push(
+                        json!({"verbs": rule.verbs, "nonResourceURLs": rule.non_resource_urls}),
+                    );
                 }
             }
             if let Some(missing) = missing {

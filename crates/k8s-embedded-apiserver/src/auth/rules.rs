@@ -45,7 +45,10 @@ impl Rule {
             return false;
         }
         if !asked.is_resource {
-            return self.non_resource_urls.iter().any(|url| matches_url(url, &asked.path));
+            return self
+                .non_resource_urls
+                .iter()
+                .any(|url| matches_url(url, &asked.path));
         }
         has_or_all(&self.api_groups, &asked.group)
             && self.allows_resource(&asked.resource, &asked.subresource)
@@ -72,7 +75,10 @@ impl Rule {
         let names: Vec<Vec<String>> = if self.resource_names.is_empty() {
             vec![Vec::new()]
         } else {
-            self.resource_names.iter().map(|name| vec![name.clone()]).collect()
+            self.resource_names
+                .iter()
+                .map(|name| vec![name.clone()])
+                .collect()
         };
         for group in &self.api_groups {
             for resource in &self.resources {
@@ -99,17 +105,25 @@ impl Rule {
 
     /// Whether this rule grants all that `part`, which is broken down, does.
     fn covers(&self, part: &Self) -> bool {
-        let all_in = |own: &[String], wanted: &[String]| wanted.iter().all(|text| has_or_all(own, text));
+        let all_in =
+            |own: &[String], wanted: &[String]| wanted.iter().all(|text| has_or_all(own, text));
         all_in(&self.verbs, &part.verbs)
             && all_in(&self.api_groups, &part.api_groups)
-            && part.resources.iter().all(|resource| self.covers_resource(resource))
             && part
-                .non_resource_urls
+                .resources
                 .iter()
-                .all(|url| self.non_resource_urls.iter().any(|own| covers_url(own, url)))
+                .all(|resource| self.covers_resource(resource))
+            && part.non_resource_urls.iter().all(|url| {
+                self.non_resource_urls
+                    .iter()
+                    .any(|own| covers_url(own, url))
+            })
             && (self.resource_names.is_empty()
                 || !part.resource_names.is_empty()
-                    && part.resource_names.iter().all(|name| has(&self.resource_names, name)))
+                    && part
+                        .resource_names
+                        .iter()
+                        .all(|name| has(&self.resource_names, name)))
     }
 
     fn covers_resource(&self, resource: &str) -> bool {
@@ -163,7 +177,11 @@ pub(super) fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<String> {
             whole.push(part);
             continue;
         }
-        let key = (part.api_groups[0].clone(), part.resources[0].clone(), part.resource_names.clone());
+        let key = (
+            part.api_groups[0].clone(),
+            part.resources[0].clone(),
+            part.resource_names.clone(),
+        );
         match by_resource.get_mut(&key) {
             Some(rule) => rule.verbs.extend(part.verbs),
             None => {
@@ -171,7 +189,11 @@ pub(super) fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<String> {
             }
         }
     }
-    let mut texts: Vec<String> = whole.iter().chain(by_resource.values()).map(Rule::compact).collect();
+    let mut texts: Vec<String> = whole
+        .iter()
+        .chain(by_resource.values())
+        .map(Rule::compact)
+        .collect();
     texts.sort();
     texts.dedup();
     texts
@@ -187,7 +209,13 @@ mod tests {
         Rule::deserialize(rule).expect("a rule")
     }
 
-    fn resource(verb: &str, group: &str, resource: &str, subresource: &str, name: &str) -> Attributes {
+    fn resource(
+        verb: &str,
+        group: &str,
+        resource: &str,
+        subresource: &str,
+        name: &str,
+    ) -> Attributes {
         Attributes {
             subresource: subresource.into(),
             ..Attributes::resource(verb, group, resource, name)
@@ -209,15 +237,31 @@ mod tests {
             (&all, resource("anything", "x.y", "pods", "log", "x"), true),
             (&logs, resource("get", "", "pods", "log", "x"), true),
             (&logs, resource("get", "", "pods", "", "x"), false),
-            (&statuses, resource("get", "apps", "deployments", "status", "x"), true),
-            (&statuses, resource("get", "apps", "deployments", "scale", "x"), false),
-            (&statuses, resource("get", "apps", "deployments", "", "x"), false),
+            (
+                &statuses,
+                resource("get", "apps", "deployments", "status", "x"),
+                true,
+            ),
+            (
+                &statuses,
+                resource("get", "apps", "deployments", "scale", "x"),
+                false,
+            ),
+            (
+                &statuses,
+                resource("get", "apps", "deployments", "", "x"),
+                false,
+            ),
             (&named, resource("get", "", "pods", "", "a"), true),
             (&named, resource("get", "", "pods", "", "b"), false),
             (&named, resource("list", "", "pods", "", ""), false),
             (&named, resource("create", "", "pods", "", ""), false),
         ] {
-            assert_eq!(rule(rules.clone()).allows(&asked), want, "{rules} {asked:?}");
+            assert_eq!(
+                rule(rules.clone()).allows(&asked),
+                want,
+                "{rules} {asked:?}"
+            );
         }
     }
 
@@ -245,11 +289,17 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told_by_resource() {
-        let owned = [rule(json!({"apiGroups": [""], "resources": ["configmaps", "*/status"], "verbs": ["get", "list"]}))];
+        let owned = [rule(
+            json!({"apiGroups": [""], "resources": ["configmaps", "*/status"], "verbs": ["get", "list"]}),
+        )];
         let wanted = [
-            rule(json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "delete", "patch"]})),
+            rule(
+                json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "delete", "patch"]}),
+            ),
             rule(json!({"apiGroups": [""], "resources": ["pods/status"], "verbs": ["get"]})),
-            rule(json!({"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["x", "y"], "verbs": ["get"]})),
+            rule(
+                json!({"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["x", "y"], "verbs": ["get"]}),
+            ),
             rule(json!({"nonResourceURLs": ["/metrics"], "verbs": ["get", "post"]})),
         ];
         assert_eq!(
@@ -262,7 +312,9 @@ mod tests {
                 r#"{NonResourceURLs:["/metrics"], Verbs:["post"]}"#,
             ]
         );
-        let named = [rule(json!({"apiGroups": ["*"], "resources": ["*"], "resourceNames": ["x"], "verbs": ["*"]}))];
+        let named = [rule(
+            json!({"apiGroups": ["*"], "resources": ["*"], "resourceNames": ["x"], "verbs": ["*"]}),
+        )];
         assert_eq!(missing(&named, &wanted[2..3]).len(), 1);
     }
 }

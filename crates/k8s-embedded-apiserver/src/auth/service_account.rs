@@ -22,7 +22,8 @@ pub(super) fn of_user(user: &str) -> Option<(&str, &str)> {
 
 /// Name of the node that a user is.
 pub(super) fn node_of_user(user: &str) -> Option<&str> {
-    user.strip_prefix(NODE_PREFIX).filter(|name| is_subdomain(name))
+    user.strip_prefix(NODE_PREFIX)
+        .filter(|name| is_subdomain(name))
 }
 
 fn is_label(text: &str) -> bool {

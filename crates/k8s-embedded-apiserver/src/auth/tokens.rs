@@ -30,7 +30,9 @@ pub(crate) struct Signer {
 
 impl std::fmt::Debug for Signer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Signer").field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("Signer")
+            .field("issuer", &self.issuer)
+            .finish_non_exhaustive()
     }
 }
 
@@ -45,7 +47,8 @@ impl Signer {
     /// The token that tells `claims`.
     pub(super) fn sign(&self, claims: &Value) -> String {
         let header = json!({"alg": "HS256", "kid": "embedded"});
-        let [header, claims] = [header, claims.clone()].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
+        let [header, claims] =
+            [header, claims.clone()].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
         let signed = format!("{header}.{claims}");
         let signature = hmac::sign(&self.key, signed.as_bytes());
         format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
@@ -53,7 +56,10 @@ impl Signer {
 
     /// Whether a token says that it is of this server, be it true or not.
     pub(super) fn has_issued(&self, token: &str) -> bool {
-        let claims = token.split('.').nth(1).and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
+        let claims = token
+            .split('.')
+            .nth(1)
+            .and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
         let claims: Option<Value> = claims.and_then(|claims| serde_json::from_slice(&claims).ok());
         claims.is_some_and(|claims| text(&claims, "/iss") == self.issuer)
     }
@@ -82,7 +88,11 @@ pub(super) fn authenticate(
     let audiences = audiences.unwrap_or(&own);
     if let Some(user) = state.access.tokens.get(token) {
         // A token of the list is for the server, and for nobody else.
-        let audiences: Vec<String> = own.iter().filter(|own| audiences.contains(own)).cloned().collect();
+        let audiences: Vec<String> = own
+            .iter()
+            .filter(|own| audiences.contains(own))
+            .cloned()
+            .collect();
         if audiences.is_empty() {
             return Err(INVALID.into());
         }
@@ -101,11 +111,20 @@ fn of_service_account(
     claims: &Value,
     audiences: &[String],
 ) -> Result<(User, Vec<String>), String> {
-    let own: Vec<String> = texts(claims.get("aud")).into_iter().map(Into::into).collect();
-    let common: Vec<String> = own.iter().filter(|own| audiences.contains(own)).cloned().collect();
+    let own: Vec<String> = texts(claims.get("aud"))
+        .into_iter()
+        .map(Into::into)
+        .collect();
+    let common: Vec<String> = own
+        .iter()
+        .filter(|own| audiences.contains(own))
+        .cloned()
+        .collect();
     if common.is_empty() {
         let (own, wanted) = (quote_all(&own), quote_all(audiences));
-        return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
+        return Err(format!(
+            "token audiences {own} is invalid for the target audiences {wanted}"
+        ));
     }
     let now = state.source.now().as_second();
     let time = |key: &str| claims.get(key).and_then(Value::as_i64).unwrap_or_default();
@@ -117,12 +136,20 @@ fn of_service_account(
     }
     let about = |pointer: &str| text(claims, &format!("/kubernetes.io{pointer}"));
     let (namespace, name) = (about("/namespace"), about("/serviceaccount/name"));
-    let Some(account) = state.store.get("serviceaccounts", &format!("{namespace}/{name}")) else {
-        return Err(format!("serviceaccounts {} not found", k8s_api_schema::quote(name)));
+    let Some(account) = state
+        .store
+        .get("serviceaccounts", &format!("{namespace}/{name}"))
+    else {
+        return Err(format!(
+            "serviceaccounts {} not found",
+            k8s_api_schema::quote(name)
+        ));
     };
     let (uid, claimed) = (metadata::uid(&**account), about("/serviceaccount/uid"));
     if uid != claimed {
-        return Err(format!("service account UID ({uid}) does not match claim ({claimed})"));
+        return Err(format!(
+            "service account UID ({uid}) does not match claim ({claimed})"
+        ));
     }
     let mut user = authenticated(
         User {
@@ -136,20 +163,35 @@ fn of_service_account(
         "authentication.kubernetes.io/credential-id",
         [format!("JTI={}", text(claims, "/jti"))],
     );
-    for (key, storage, namespaced) in [("pod", "pods", true), ("secret", "secrets", true), ("node", "nodes", false)] {
-        let (name, uid) = (about(&format!("/{key}/name")), about(&format!("/{key}/uid")));
+    for (key, storage, namespaced) in [
+        ("pod", "pods", true),
+        ("secret", "secrets", true),
+        ("node", "nodes", false),
+    ] {
+        let (name, uid) = (
+            about(&format!("/{key}/name")),
+            about(&format!("/{key}/uid")),
+        );
         if name.is_empty() {
             continue;
         }
         // The node of a pod's token is told, not checked.
         let told = key == "node" && !about("/pod/name").is_empty();
         if !told {
-            bound_object(state, storage, namespaced.then_some(namespace), (key, name, uid))?;
+            bound_object(
+                state,
+                storage,
+                namespaced.then_some(namespace),
+                (key, name, uid),
+            )?;
         }
         if key != "secret" {
             for (what, value) in [("name", name), ("uid", uid)] {
                 if !value.is_empty() {
-                    user = user.extra(format!("authentication.kubernetes.io/{key}-{what}"), [value]);
+                    user = user.extra(
+                        format!("authentication.kubernetes.io/{key}-{what}"),
+                        [value],
+                    );
                 }
             }
         }
@@ -172,7 +214,9 @@ fn bound_object(
     if found == uid {
         return Ok(());
     }
-    Err(format!("{key} UID ({found}) does not match service account {key} ref claim ({uid})"))
+    Err(format!(
+        "{key} UID ({found}) does not match service account {key} ref claim ({uid})"
+    ))
 }
 
 /// Why a token file cannot be read.
@@ -231,8 +275,14 @@ pub fn parse_token_file(text: &str) -> Result<Vec<(String, User)>, TokenFileErro
             return Err(TokenFileError::NoToken { line });
         }
         let groups = rest.first().map(String::as_str).unwrap_or_default();
-        let groups = groups.split(',').map(str::trim).filter(|group| !group.is_empty());
-        users.push((token.clone(), User::new(name.clone(), groups).uid(uid.clone())));
+        let groups = groups
+            .split(',')
+            .map(str::trim)
+            .filter(|group| !group.is_empty());
+        users.push((
+            token.clone(),
+            User::new(name.clone(), groups).uid(uid.clone()),
+        ));
     }
     Ok(users)
 }
@@ -258,7 +308,12 @@ fn columns(row: &str) -> Option<Vec<String>> {
             _ => column.push(c),
         }
     }
-    (!quoted).then(|| columns.into_iter().map(|column| column.trim().to_owned()).collect())
+    (!quoted).then(|| {
+        columns
+            .into_iter()
+            .map(|column| column.trim().to_owned())
+            .collect()
+    })
 }
 
 #[cfg(test)]
@@ -267,12 +322,16 @@ mod tests {
 
     #[test]
     fn token_files() {
-        let users = parse_token_file("# tokens\na,jane,1\n\nb,\"Doe, John\",2,\"x, y\"\n").expect("a token file");
+        let users = parse_token_file("# tokens\na,jane,1\n\nb,\"Doe, John\",2,\"x, y\"\n")
+            .expect("a token file");
         assert_eq!(users.len(), 2);
         assert_eq!(users[0].1, User::new("jane", [""; 0]).uid("1"));
         assert_eq!(users[1].1, User::new("Doe, John", ["x", "y"]).uid("2"));
         for (text, want) in [
-            ("a,b", "line 1: expected at least 3 columns (token, user name, uid), found 2"),
+            (
+                "a,b",
+                "line 1: expected at least 3 columns (token, user name, uid), found 2",
+            ),
             ("\n,b,c", "line 2: expected a token in the first column"),
             ("a,b,c,\"d", "line 1: expected a closing quote"),
         ] {
