@@ -107,6 +107,7 @@ mod metadata;
 mod object;
 mod patch;
 mod plugins;
+mod pod_warnings;
 mod query;
 mod registry;
 mod routes;

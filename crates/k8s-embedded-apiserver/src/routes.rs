@@ -105,6 +105,7 @@ fn has_subresource(kind: &Kind, subresource: &str) -> bool {
         "scale" => kind.scale.is_some(),
         "token" => kind.storage == "serviceaccounts",
         "finalize" => kind.storage == crate::lifecycle::NAMESPACES,
+        "binding" | "eviction" => kind.storage == "pods" && kind.group.is_empty(),
         _ => false,
     }
 }

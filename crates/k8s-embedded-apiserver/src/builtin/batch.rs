@@ -2,7 +2,7 @@
 
 use crate::kinds::{Generation, Kind};
 use crate::selector::FieldRules;
-use crate::{defaults, validation};
+use crate::{defaults, pod_warnings, validation};
 
 const SUCCESSFUL: &[(&str, &str)] = &[("status.successful", "status.succeeded")];
 
@@ -15,13 +15,19 @@ pub(super) fn kinds() -> Vec<Kind> {
             .fields(FieldRules::Listed(SUCCESSFUL))
             .defaults(defaults::batch::job)
             .on_create(defaults::batch::new_job)
-            .validated(validation::batch::job),
-        Kind::row(("batch", "v1", "CronJob"), "cronjobs", "cronjob")
-            .short(&["cj"])
-            .in_all()
-            .with_status()
-            .generation(Generation::Spec)
-            .defaults(defaults::batch::cron_job)
-            .validated(validation::batch::cron_job),
+            .validated(validation::batch::job)
+            .warned(pod_warnings::job),
+        Kind::row(
+            ("batch", "v1", "CronJob"),
+            "cronjobs",
+            "cronjob"
+        )
+        .short(&["cj"])
+        .in_all()
+        .with_status()
+        .generation(Generation::Spec)
+        .defaults(defaults::batch::cron_job)
+        .validated(validation::batch::cron_job)
+        .warned(pod_warnings::cron_job),
     ]
 }

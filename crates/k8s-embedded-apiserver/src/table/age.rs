@@ -19,6 +19,15 @@ pub(super) fn since(time: Option<&Value>, now: Timestamp) -> String {
     }
 }
 
+/// The time between two RFC 3339 texts.
+pub(super) fn between(start: &Value, end: &Value) -> String {
+    let time = |value: &Value| value.as_str()?.parse::<Timestamp>().ok();
+    match (time(start), time(end)) {
+        (Some(start), Some(end)) => human(end.as_second() - start.as_second()),
+        _ => "<invalid>".into(),
+    }
+}
+
 /// Seconds in two units at most, the coarser the longer.
 fn human(seconds: i64) -> String {
     let two = |large: i64, large_unit: &str, small: i64, small_unit: &str| {

@@ -81,8 +81,24 @@ impl Row<'_> {
             .collect()
     }
 
+    /// Labels as `key=value`, or `<none>`.
+    pub(super) fn labels(&self, pointer: &str) -> String {
+        let labels = self.object.pointer(pointer).and_then(Value::as_object);
+        let texts: Vec<String> = labels
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+            .collect();
+        or_none(texts.join(","))
+    }
+
+    /// Names and images of the containers in the template.
     pub(super) fn containers(&self) -> [Value; 2] {
-        let containers = self.list("/spec/template/spec/containers");
+        self.containers_at("/spec/template/spec/containers")
+    }
+
+    pub(super) fn containers_at(&self, pointer: &str) -> [Value; 2] {
+        let containers = self.list(pointer);
         ["name", "image"].map(|field| {
             let texts: Vec<&str> = containers
                 .iter()

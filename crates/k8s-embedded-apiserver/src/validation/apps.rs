@@ -1,170 +1,403 @@
-//! Deployments: the rules that a controller's mistakes run into, not the whole of them.
+//! The group `apps`.
 
-use serde_json::{Map, Value};
-
-use super::metadata;
-use super::pods::{pod_spec, selects};
 use k8s_api_schema::FieldError;
+use serde_json::{Value, json};
+
+use super::names;
+use super::path::{Errors, Path, has, int, list, text};
+use super::{pod_spec, pod_status, selectors};
+use crate::go_json;
+
+const IMMUTABLE: &str = "field is immutable";
+
+/// Whether an update is one of the status, which alone is checked then.
+fn is_of_status(object: &Value, old: Option<&Value>) -> bool {
+    old.is_some_and(|old| old.get("status") != object.get("status"))
+}
 
 /// A Deployment; `old` is the one that it replaces.
 pub(crate) fn deployment(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let empty = Value::Null;
-    let spec = object.get("spec").unwrap_or(&empty);
-    let mut errors = Vec::new();
-    let not_negative = |field: &str, errors: &mut Vec<FieldError>| {
-        if let Some(value) = spec
-            .get(field)
-            .and_then(Value::as_i64)
-            .filter(|value| *value < 0)
-        {
-            errors.push(FieldError::invalid(
-                format!("spec.{field}"),
-                value,
-                "must be greater than or equal to 0",
-            ));
-        }
-    };
-    not_negative("replicas", &mut errors);
-    // A selector that was left out reads as an empty one.
-    let selector = spec
-        .get("selector")
-        .filter(|selector| !is_empty_selector(selector));
-    if selector.is_none() {
-        errors.push(FieldError::required("spec.selector", ""));
+    let mut errors = Errors::default();
+    if let Some(old) = old.filter(|_| is_of_status(object, old)) {
+        pod_status::replicas(&object["status"], pod_status::DEPLOYMENT, &mut errors);
+        pod_status::collisions(&object["status"], &old["status"], &mut errors);
+        return errors.0;
     }
-    let template = spec.get("template").unwrap_or(&empty);
-    template_of(selector, template, &mut errors);
-    for field in [
-        "minReadySeconds",
-        "revisionHistoryLimit",
-        "progressDeadlineSeconds",
-    ] {
-        not_negative(field, &mut errors);
+    let (spec, path) = (&object["spec"], Path::new("spec"));
+    errors.not_negative(path.child("replicas"), int(spec, "replicas"));
+    selectors::required(path.child("selector"), spec, "deployment", &mut errors);
+    replicated(path, spec, &mut errors);
+    deployment_strategy(path.child("strategy"), &spec["strategy"], &mut errors);
+    let ready = int(spec, "minReadySeconds");
+    errors.not_negative(path.child("minReadySeconds"), ready);
+    errors.not_negative(
+        path.child("revisionHistoryLimit"),
+        int(spec, "revisionHistoryLimit"),
+    );
+    let deadline = int(spec, "progressDeadlineSeconds");
+    errors.not_negative(path.child("progressDeadlineSeconds"), deadline);
+    if let Some(deadline) = deadline.filter(|deadline| *deadline <= ready.unwrap_or(0)) {
+        errors.invalid(
+            path.child("progressDeadlineSeconds"),
+            deadline,
+            "must be greater than minReadySeconds",
+        );
     }
-    if let Some(old_selector) = old.and_then(|old| old.pointer("/spec/selector"))
-        && selector != Some(old_selector)
-    {
-        let value = selector.cloned().unwrap_or_default();
-        errors.push(FieldError::invalid(
-            "spec.selector",
-            value,
-            "field is immutable",
-        ));
-    }
-    errors
+    same_selector(path, spec, old, &mut errors);
+    errors.0
 }
 
-fn is_empty_selector(selector: &Value) -> bool {
-    let empty = |field: &str| match selector.get(field) {
-        Some(Value::Object(map)) => map.is_empty(),
-        Some(Value::Array(list)) => list.is_empty(),
-        _ => true,
-    };
-    empty("matchLabels") && empty("matchExpressions")
-}
-
-fn template_of(selector: Option<&Value>, template: &Value, errors: &mut Vec<FieldError>) {
-    let empty = Map::new();
-    let labels = template.pointer("/metadata/labels");
-    let label_map = labels.and_then(Value::as_object).unwrap_or(&empty);
-    if !selector.is_some_and(|selector| selects(selector, label_map)) {
-        errors.push(FieldError::invalid(
-            "spec.template.metadata.labels",
-            labels.cloned().unwrap_or_default(),
-            "`selector` does not match template `labels`",
-        ));
-    }
-    metadata::labels("spec.template.labels", labels, errors);
-    let spec = template.get("spec").unwrap_or(&Value::Null);
-    pod_spec("spec.template.spec", spec, errors);
-    let policy = spec
-        .get("restartPolicy")
-        .and_then(Value::as_str)
-        .unwrap_or("Always");
-    if policy != "Always" && ["OnFailure", "Never"].contains(&policy) {
-        errors.push(FieldError::not_supported(
-            "spec.template.spec.restartPolicy",
-            policy,
-            &["Always"],
-        ));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn texts(errors: &[FieldError]) -> Vec<String> {
-        errors.iter().map(ToString::to_string).collect()
-    }
-
-    fn good() -> Value {
-        json!({"spec": {
-            "replicas": 1, "selector": {"matchLabels": {"a": "b"}},
-            "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
-        }})
-    }
-
-    #[test]
-    fn deployments() {
-        assert_eq!(texts(&deployment(&good(), None)), Vec::<String>::new());
-        for (changes, expected) in [
-            (
-                json!({"replicas": -1}),
-                vec!["spec.replicas: Invalid value: -1: must be greater than or equal to 0"],
-            ),
-            (
-                json!({"selector": null}),
-                vec![
-                    "spec.selector: Required value",
-                    "spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`",
-                ],
-            ),
-            (
-                json!({"template": {"spec": {"containers": [{"name": "c"}]}}}),
-                vec!["spec.template.spec.containers[0].image: Required value"],
-            ),
-        ] {
-            let mut changed = good();
-            json_patch::merge(&mut changed["spec"], &changes);
-            assert_eq!(texts(&deployment(&changed, None)), expected, "{changes}");
-        }
-        let mut moved = good();
-        moved["spec"]["selector"]["matchLabels"] = json!({"c": "d"});
-        moved["spec"]["template"]["metadata"]["labels"] = json!({"c": "d"});
-        assert_eq!(
-            texts(&deployment(&moved, Some(&good()))),
-            ["spec.selector: Invalid value: {\"matchLabels\":{\"c\":\"d\"}}: field is immutable"]
+fn same_selector(path: Path<'_>, spec: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let selector = &spec["selector"];
+    if old.is_some_and(|old| old["spec"]["selector"] != *selector) {
+        errors.invalid_printed(
+            path.child("selector"),
+            selectors::printed(selector),
+            IMMUTABLE,
         );
     }
 }
 
-pub(crate) fn replica_set(
-    _: &serde_json::Value,
-    _: Option<&serde_json::Value>,
-) -> Vec<k8s_api_schema::FieldError> {
-    Vec::new()
+/// The template of what keeps a number of Pods running.
+fn replicated(path: Path<'_>, spec: &Value, errors: &mut Errors) {
+    let (selector, template) = (&spec["selector"], &spec["template"]);
+    if !selectors::is_valid(selector) {
+        errors.invalid_printed(
+            path.child("selector"),
+            selectors::printed(selector),
+            "invalid label selector",
+        );
+        return;
+    }
+    let path = path.child("template");
+    if selector.is_null() || !selectors::is_empty(selector) {
+        selectors::matches(path, selector, template, errors);
+    }
+    pod_spec::template(path, template, errors);
+    pod_spec::always_running(path, template, "ReplicaSet", errors);
 }
 
-pub(crate) fn stateful_set(
-    _: &serde_json::Value,
-    _: Option<&serde_json::Value>,
-) -> Vec<k8s_api_schema::FieldError> {
-    Vec::new()
+fn deployment_strategy(path: Path<'_>, strategy: &Value, errors: &mut Errors) {
+    let rolling = &strategy["rollingUpdate"];
+    let at = path.child("rollingUpdate");
+    match text(strategy, "type") {
+        "Recreate" => {
+            if !rolling.is_null() {
+                errors.forbidden(
+                    at,
+                    "may not be specified when strategy `type` is 'Recreate'",
+                );
+            }
+        }
+        "RollingUpdate" => {
+            let (unavailable, surge) = (&rolling["maxUnavailable"], &rolling["maxSurge"]);
+            selectors::int_or_percent(at.child("maxUnavailable"), unavailable, errors);
+            selectors::int_or_percent(at.child("maxSurge"), surge, errors);
+            if selectors::count(unavailable) == 0 && selectors::count(surge) == 0 {
+                errors.invalid(
+                    at.child("maxUnavailable"),
+                    unavailable.clone(),
+                    "may not be 0 when `maxSurge` is 0",
+                );
+            }
+            selectors::at_most_100_percent(at.child("maxUnavailable"), unavailable, errors);
+        }
+        kind => {
+            let printed = printed_strategy(kind, rolling);
+            errors.0.push(FieldError::not_supported_printed(
+                path.to_string(),
+                printed,
+                &["Recreate", "RollingUpdate"],
+            ));
+        }
+    }
 }
 
-pub(crate) fn daemon_set(
-    _: &serde_json::Value,
-    _: Option<&serde_json::Value>,
-) -> Vec<k8s_api_schema::FieldError> {
-    Vec::new()
+/// A strategy as errors show it.
+fn printed_strategy(kind: &str, rolling: &Value) -> String {
+    let rolling = match rolling {
+        Value::Null => Value::Null,
+        rolling => json!({
+            "MaxUnavailable": rolling.get("maxUnavailable").cloned().unwrap_or(json!(0)),
+            "MaxSurge": rolling.get("maxSurge").cloned().unwrap_or(json!(0)),
+        }),
+    };
+    let strategy = json!({"Type": kind, "RollingUpdate": rolling});
+    go_json::print(
+        &strategy,
+        &["Type", "RollingUpdate", "MaxUnavailable", "MaxSurge"],
+    )
 }
 
-pub(crate) fn controller_revision(
-    _: &serde_json::Value,
-    _: Option<&serde_json::Value>,
-) -> Vec<k8s_api_schema::FieldError> {
-    Vec::new()
+/// A ReplicaSet; `old` is the one that it replaces.
+pub(crate) fn replica_set(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    if is_of_status(object, old) {
+        let limits = pod_status::REPLICATION_CONTROLLER;
+        pod_status::replicas(&object["status"], limits, &mut errors);
+        return errors.0;
+    }
+    let (spec, path) = (&object["spec"], Path::new("spec"));
+    errors.not_negative(path.child("replicas"), int(spec, "replicas"));
+    errors.not_negative(path.child("minReadySeconds"), int(spec, "minReadySeconds"));
+    selectors::required(path.child("selector"), spec, "deployment", &mut errors);
+    replicated(path, spec, &mut errors);
+    same_selector(path, spec, old, &mut errors);
+    errors.0
+}
+
+/// A StatefulSet; `old` is the one that it replaces.
+pub(crate) fn stateful_set(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    if let Some(old) = old.filter(|_| is_of_status(object, old)) {
+        pod_status::replicas(&object["status"], pod_status::STATEFUL_SET, &mut errors);
+        pod_status::collisions(&object["status"], &old["status"], &mut errors);
+        return errors.0;
+    }
+    let (spec, path) = (&object["spec"], Path::new("spec"));
+    let policy = text(spec, "podManagementPolicy");
+    if !matches!(policy, "OrderedReady" | "Parallel") {
+        errors.invalid(
+            path.child("podManagementPolicy"),
+            policy,
+            "must be 'OrderedReady' or 'Parallel'",
+        );
+    }
+    stateful_strategy(
+        path.child("updateStrategy"),
+        &spec["updateStrategy"],
+        &mut errors,
+    );
+    let retention = path.child("persistentVolumeClaimRetentionPolicy");
+    for field in ["whenDeleted", "whenScaled"] {
+        let policy = text(&spec["persistentVolumeClaimRetentionPolicy"], field);
+        errors.one_of_or_empty(retention.child(field), policy, &["Retain", "Delete"]);
+    }
+    if old.is_none() {
+        claims(path.child("volumeClaimTemplates"), spec, &mut errors);
+    }
+    errors.not_negative(path.child("replicas"), int(spec, "replicas"));
+    errors.not_negative(path.child("minReadySeconds"), int(spec, "minReadySeconds"));
+    errors.not_negative(
+        path.child("ordinals.start"),
+        int(&spec["ordinals"], "start"),
+    );
+    let service = text(spec, "serviceName");
+    if old.is_none() && !service.is_empty() {
+        errors.faults(
+            path.child("serviceName"),
+            service,
+            names::label_1123(service),
+        );
+    }
+    selectors::required(path.child("selector"), spec, "statefulset", &mut errors);
+    stateful_template(path, spec, &mut errors);
+    if let Some(old) = old {
+        kept(path, spec, &old["spec"], &mut errors);
+    }
+    errors.0
+}
+
+fn claims(path: Path<'_>, spec: &Value, errors: &mut Errors) {
+    for (index, claim) in list(spec, "volumeClaimTemplates").iter().enumerate() {
+        let claim_path = path.index(index);
+        let path = claim_path.child("spec");
+        let spec = &claim["spec"];
+        let modes = list(spec, "accessModes");
+        if modes.is_empty() {
+            errors.required(
+                path.child("accessModes"),
+                "at least 1 access mode is required",
+            );
+        }
+        for mode in modes.iter().filter_map(Value::as_str) {
+            let valid = [
+                "ReadOnlyMany",
+                "ReadWriteMany",
+                "ReadWriteOnce",
+                "ReadWriteOncePod",
+            ];
+            errors.one_of_or_empty(path.child("accessModes"), mode, &valid);
+        }
+        if spec.pointer("/resources/requests/storage").is_none() {
+            errors.required(path.child("resources").key("storage"), "");
+        }
+    }
+}
+
+/// Claims are volumes of the Pods; names of hosts are made by the set.
+fn stateful_template(path: Path<'_>, spec: &Value, errors: &mut Errors) {
+    let selector = &spec["selector"];
+    if !selectors::is_valid(selector) {
+        errors.invalid_printed(path.child("selector"), selectors::printed(selector), "");
+        return;
+    }
+    let mut template = spec["template"].clone();
+    let claims: Vec<Value> = list(spec, "volumeClaimTemplates")
+        .iter()
+        .map(|claim| text(&claim["metadata"], "name"))
+        .map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}))
+        .collect();
+    if let Some(Value::Object(pod)) = template.get_mut("spec") {
+        pod.remove("hostname");
+        pod.remove("subdomain");
+        let mut volumes = claims.clone();
+        let own = list(&spec["template"]["spec"], "volumes");
+        volumes.extend(
+            own.iter()
+                .filter(|volume| claims.iter().all(|claim| claim["name"] != volume["name"]))
+                .cloned(),
+        );
+        if !volumes.is_empty() {
+            pod.insert("volumes".into(), volumes.into());
+        }
+    }
+    let path = path.child("template");
+    if selector.is_null() || !selectors::is_empty(selector) {
+        selectors::matches(path, selector, &template, errors);
+    }
+    pod_spec::template(path, &template, errors);
+    pod_spec::always_running(path, &template, "StatefulSet", errors);
+}
+
+fn stateful_strategy(path: Path<'_>, strategy: &Value, errors: &mut Errors) {
+    let rolling = &strategy["rollingUpdate"];
+    let at = path.child("rollingUpdate");
+    match text(strategy, "type") {
+        "OnDelete" => {
+            if !rolling.is_null() {
+                let shown = json!({
+                    "Partition": rolling.get("partition").cloned().unwrap_or(json!(0)),
+                    "MaxUnavailable": rolling.get("maxUnavailable"),
+                });
+                let printed = go_json::print(&shown, &["Partition", "MaxUnavailable"]);
+                errors.invalid_printed(
+                    at,
+                    printed,
+                    "only allowed for updateStrategy 'RollingUpdate'",
+                );
+            }
+        }
+        "RollingUpdate" => {
+            errors.not_negative(at.child("partition"), int(rolling, "partition"));
+            let unavailable = &rolling["maxUnavailable"];
+            if !unavailable.is_null() {
+                let at = at.child("maxUnavailable");
+                selectors::int_or_percent(at, unavailable, errors);
+                if selectors::count(unavailable) == 0 {
+                    errors.invalid(at, unavailable.clone(), "cannot be 0");
+                }
+                selectors::at_most_100_percent(at, unavailable, errors);
+            }
+        }
+        kind => {
+            let shown = json!({"Type": kind, "RollingUpdate": Value::Null});
+            let printed = go_json::print(&shown, &["Type", "RollingUpdate"]);
+            errors.invalid_printed(path, printed, "must be 'RollingUpdate' or 'OnDelete'");
+        }
+    }
+}
+
+/// What a StatefulSet keeps for good.
+fn kept(path: Path<'_>, new: &Value, old: &Value, errors: &mut Errors) {
+    if new["selector"] != old["selector"] {
+        let printed = selectors::printed(&new["selector"]);
+        errors.invalid_printed(path.child("selector"), printed, IMMUTABLE);
+    }
+    for field in ["volumeClaimTemplates", "serviceName", "podManagementPolicy"] {
+        if new.get(field) != old.get(field) {
+            let value = new.get(field).cloned().unwrap_or_default();
+            errors.invalid(path.child(field), value, IMMUTABLE);
+        }
+    }
+}
+
+/// A DaemonSet; `old` is the one that it replaces.
+pub(crate) fn daemon_set(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    if let Some(old) = old.filter(|_| is_of_status(object, old)) {
+        pod_status::replicas(&object["status"], &[], &mut errors);
+        pod_status::collisions(&object["status"], &old["status"], &mut errors);
+        return errors.0;
+    }
+    let (spec, path) = (&object["spec"], Path::new("spec"));
+    same_selector(path, spec, old, &mut errors);
+    let (selector, template) = (&spec["selector"], &spec["template"]);
+    selectors::selector(path.child("selector"), selector, &mut errors);
+    if selectors::is_valid(selector) {
+        selectors::matches(path.child("template"), selector, template, &mut errors);
+    }
+    if !selector.is_null() && selectors::is_empty(selector) {
+        errors.invalid_printed(
+            path.child("selector"),
+            selectors::printed(selector),
+            "empty selector is invalid for daemonset",
+        );
+    }
+    pod_spec::template(path.child("template"), template, &mut errors);
+    pod_spec::always_running(path.child("template"), template, "DaemonSet", &mut errors);
+    errors.not_negative(path.child("minReadySeconds"), int(spec, "minReadySeconds"));
+    daemon_strategy(
+        path.child("updateStrategy"),
+        &spec["updateStrategy"],
+        &mut errors,
+    );
+    errors.not_negative(
+        path.child("revisionHistoryLimit"),
+        int(spec, "revisionHistoryLimit"),
+    );
+    errors.0
+}
+
+fn daemon_strategy(path: Path<'_>, strategy: &Value, errors: &mut Errors) {
+    let rolling = &strategy["rollingUpdate"];
+    match text(strategy, "type") {
+        "OnDelete" => {}
+        "RollingUpdate" => {
+            let path = path.child("rollingUpdate");
+            let (unavailable, surge) = (&rolling["maxUnavailable"], &rolling["maxSurge"]);
+            selectors::int_or_percent(path.child("maxUnavailable"), unavailable, errors);
+            selectors::int_or_percent(path.child("maxSurge"), surge, errors);
+            selectors::at_most_100_percent(path.child("maxUnavailable"), unavailable, errors);
+            selectors::at_most_100_percent(path.child("maxSurge"), surge, errors);
+            match (
+                selectors::count(unavailable) != 0,
+                selectors::count(surge) != 0,
+            ) {
+                (true, true) => errors.invalid(
+                    path.child("maxSurge"),
+                    surge.clone(),
+                    "may not be set when maxUnavailable is non-zero",
+                ),
+                (false, false) => errors.required(
+                    path.child("maxUnavailable"),
+                    "cannot be 0 when maxSurge is 0",
+                ),
+                _ => {}
+            }
+        }
+        kind => errors.0.push(FieldError::not_supported_printed(
+            path.to_string(),
+            printed_strategy(kind, rolling),
+            &["RollingUpdate", "OnDelete"],
+        )),
+    }
+}
+
+/// A ControllerRevision; `old` is the one that it replaces.
+pub(crate) fn controller_revision(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Errors::default();
+    errors.not_negative(Path::new("revision"), int(object, "revision"));
+    let path = Path::new("data");
+    match old {
+        None if !has(object, "data") => errors.required(path, "data is mandatory"),
+        None if !object["data"].is_object() => {
+            errors.required(path, "data must be a valid JSON object");
+        }
+        Some(old) if old.get("data") != object.get("data") => {
+            errors.invalid(path, object["data"].clone(), IMMUTABLE);
+        }
+        _ => {}
+    }
+    errors.0
 }

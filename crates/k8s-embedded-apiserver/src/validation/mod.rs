@@ -8,13 +8,18 @@ pub(crate) mod admissionregistration;
 pub(crate) mod apps;
 pub(crate) mod autoscaling;
 pub(crate) mod batch;
+mod containers;
 pub(crate) mod coordination;
 pub(crate) mod core;
 mod crd;
 mod crd_versions;
+mod cron;
 pub(crate) mod discovery;
+mod environment;
 pub(crate) mod events;
 mod fields;
+mod job_policies;
+mod job_status;
 mod metadata;
 mod names;
 pub(crate) mod networking;
@@ -23,12 +28,22 @@ pub(crate) mod persistence;
 pub(crate) mod pods;
 pub(crate) mod policy;
 pub(crate) mod quota;
+mod path;
+mod placement;
+mod pod_printed;
+mod pod_spec;
+mod pod_status;
+mod probes;
 pub(crate) mod rbac;
+mod resources;
 pub(crate) mod scheduling;
+mod security;
+mod selectors;
 pub(crate) mod services;
 pub(crate) mod storage;
+mod volumes;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::custom;
 use crate::kinds::Kind;
@@ -85,4 +100,14 @@ fn without_repeats(errors: Vec<FieldError>) -> Vec<FieldError> {
         }
     }
     kept
+}
+
+/// What is wrong with a name that should be a DNS label.
+pub(crate) fn dns_label_faults(name: &str) -> Vec<String> {
+    names::label_1123(name)
+}
+
+/// Whether a `LabelSelector` selects the labels.
+pub(crate) fn selects(selector: &Value, labels: &Map<String, Value>) -> bool {
+    selectors::selects(selector, labels)
 }

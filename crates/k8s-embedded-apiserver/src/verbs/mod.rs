@@ -6,6 +6,7 @@ mod create;
 mod delete;
 mod list;
 mod patch;
+mod pods;
 mod read;
 mod scale;
 mod update;
@@ -293,6 +294,10 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         ("GET" | "HEAD", true, Some("scale")) => scale::get(state, call),
         ("PUT", true, Some("scale")) => scale::replace(state, call),
         ("PATCH", true, Some("scale")) => scale::patch(state, call),
+        ("POST", true, Some("binding")) => pods::bind(state, call),
+        ("POST", true, Some("eviction")) => pods::evict(state, call),
+        (_, true, Some("binding" | "eviction")) => Err(Failure::method_not_allowed()),
+        ("POST", false, None) if call.kind().kind == "Binding" => pods::bind(state, call),
         ("GET" | "HEAD", true, Some("finalize")) => Err(Failure::method_not_allowed()),
         ("GET" | "HEAD", _, _) if call.is_watch() => list::watch(state, call),
         ("GET" | "HEAD", true, _) => read::get(state, call),
