@@ -20,8 +20,7 @@ pub(crate) const STORAGE: &str = "services";
 /// Collection of the addresses that are taken.
 pub(crate) const ADDRESSES: &str = "ipaddresses.networking.k8s.io";
 
-/// The range of cluster addresses, as a real server has it unless it is told otherwise.
-pub(crate) const RANGE: &str = "10.0.0.0/24";
+/// The range of cluster addresses, `10.0.0.0/24`, as a real server has it unless it is told otherwise.
 const NETWORK: u32 = u32::from_be_bytes([10, 0, 0, 0]);
 /// The last number of an address; the first is the network's, the last one is for broadcasts.
 const LAST_HOST: u32 = 254;
@@ -197,7 +196,7 @@ fn sync_addresses(spec: &mut Map<String, Value>, before: &Map<String, Value>, up
         if old_all == all {
             spec.remove("clusterIPs");
         }
-    } else if old_single != single && old_all == all {
+    } else if old_single != single && (old_all == all || all.is_empty()) {
         set_texts(spec, "clusterIPs", vec![single]);
     }
 }
@@ -362,9 +361,7 @@ fn can_take(state: &State, ip: &str) -> Result<(), String> {
         _ => false,
     };
     if !within {
-        return Err(format!(
-            "the provided network does not match the current range: the provided IP ({ip}) is not in the valid range. The range of valid IPs is {RANGE}"
-        ));
+        return Err("the provided network does not match the current range".into());
     }
     if state.store.get(ADDRESSES, ip).is_some() {
         return Err("provided IP is already allocated".into());

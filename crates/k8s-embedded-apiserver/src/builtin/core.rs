@@ -91,6 +91,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             .subresources(&[NODE_PROXY])
             .fields(FieldRules::Listed(NODE_FIELDS))
             .defaults(defaults::core::node)
+            .on_create(defaults::core::new_node)
             .validated(validation::nodes::node),
         Kind::row(
             ("", "v1", "PersistentVolume"),
@@ -102,6 +103,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         .with_status()
         .answers_with_object()
         .defaults(defaults::persistence::persistent_volume)
+        .on_create(defaults::persistence::new_persistent_volume)
         .validated(validation::persistence::persistent_volume)
         .warned(validation::persistence::persistent_volume_warnings),
         Kind::row(
@@ -113,6 +115,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         .with_status()
         .answers_with_object()
         .defaults(defaults::persistence::claim)
+        .on_create(defaults::persistence::new_claim)
         .validated(validation::persistence::claim),
         Kind::row(
             ("", "v1", "ResourceQuota"),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{each_in, fill, fill_text, text};
+use super::{each_in, fill, fill_text, quantities, text};
 use crate::metadata::{entry_mut, metadata_mut, name, object_mut};
 
 pub(crate) fn secret(object: &mut Value) {
@@ -48,8 +48,13 @@ pub(crate) fn new_namespace(object: &mut Value) {
 
 pub(crate) fn node(object: &mut Value) {
     let map = object_mut(object);
-    entry_mut(map, "spec");
+    let spec = entry_mut(map, "spec");
+    if let Some(range) = spec.get("podCIDR").cloned() {
+        fill(spec, "podCIDRs", json!([range]));
+    }
     let status = entry_mut(map, "status");
+    quantities(status, "capacity");
+    quantities(status, "allocatable");
     if let Some(capacity) = status.get("capacity").cloned() {
         fill(status, "allocatable", capacity);
     }
@@ -69,6 +74,19 @@ pub(crate) fn node(object: &mut Value) {
         "architecture",
     ] {
         fill(info, key, json!(""));
+    }
+}
+
+/// A new node takes no pods until a kubelet says that it is ready.
+pub(crate) fn new_node(object: &mut Value) {
+    const NOT_READY: &str = "node.kubernetes.io/not-ready";
+    let taints = entry_mut(object_mut(object), "spec")
+        .entry("taints")
+        .or_insert_with(|| json!([]));
+    if let Value::Array(taints) = taints
+        && !taints.iter().any(|taint| taint["key"] == NOT_READY)
+    {
+        taints.push(json!({"key": NOT_READY, "effect": "NoSchedule"}));
     }
 }
 
@@ -106,8 +124,10 @@ pub(crate) fn limit_range(object: &mut Value) {
 
 pub(crate) fn resource_quota(object: &mut Value) {
     let map = object_mut(object);
-    entry_mut(map, "spec");
-    entry_mut(map, "status");
+    quantities(entry_mut(map, "spec"), "hard");
+    let status = entry_mut(map, "status");
+    quantities(status, "hard");
+    quantities(status, "used");
 }
 
 /// Of the secrets of a service account only the names count.

@@ -67,3 +67,23 @@ fn same_source(spec: &mut Map<String, Value>) {
         _ => {}
     }
 }
+
+/// What protects volumes and claims in use from being deleted.
+fn protect(object: &mut Value, finalizer: &str) {
+    let mut finalizers: Vec<String> = crate::metadata::finalizers(object)
+        .into_iter()
+        .map(Into::into)
+        .collect();
+    if !finalizers.iter().any(|found| found == finalizer) {
+        finalizers.push(finalizer.into());
+        crate::metadata::set_finalizers(object, finalizers);
+    }
+}
+
+pub(crate) fn new_persistent_volume(object: &mut Value) {
+    protect(object, "kubernetes.io/pv-protection");
+}
+
+pub(crate) fn new_claim(object: &mut Value) {
+    protect(object, "kubernetes.io/pvc-protection");
+}

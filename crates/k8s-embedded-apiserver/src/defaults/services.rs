@@ -97,7 +97,7 @@ pub(crate) fn update(new: &mut Value, old: &Value) {
             spec.remove("clusterIP");
             spec.remove("clusterIPs");
         }
-        for key in ["ipFamilies", "ipFamilyPolicy"] {
+        for key in ["ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] {
             if same(spec, key) {
                 spec.remove(key);
             }

@@ -19,6 +19,7 @@ pub(crate) fn csi_driver(object: &mut Value) {
         "storageCapacity",
         "requiresRepublish",
         "seLinuxMount",
+        "preventPodSchedulingIfMissing",
     ] {
         fill(spec, key, json!(false));
     }
@@ -32,6 +33,7 @@ pub(crate) fn csi_driver(object: &mut Value) {
 pub(crate) fn csi_node(object: &mut Value) {
     let map = object_mut(object);
     fill(entry_mut(map, "spec"), "drivers", Value::Null);
+    entry_mut(map, "status");
 }
 
 pub(crate) fn volume_attachment(object: &mut Value) {

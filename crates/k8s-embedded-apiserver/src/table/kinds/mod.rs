@@ -17,6 +17,7 @@ mod rbac;
 mod scheduling;
 mod services;
 mod storage;
+mod stored;
 
 use serde_json::Value;
 
@@ -53,10 +54,11 @@ fn group(kind: &Kind) -> Option<(Columns, Cells)> {
 
 /// The columns of a built-in kind that has some of its own.
 pub(super) fn columns(kind: &Kind) -> Option<Vec<Column>> {
-    group(kind).and_then(|(columns, _)| columns(&kind.kind))
+    stored::columns(kind).or_else(|| group(kind).and_then(|(columns, _)| columns(&kind.kind)))
 }
 
 /// The cells of a built-in kind that has columns of its own.
 pub(super) fn cells(kind: &Kind, row: &Row<'_>) -> Option<Vec<Value>> {
-    group(kind).and_then(|(_, cells)| cells(&kind.kind, row))
+    let own = group(kind).and_then(|(_, cells)| cells(&kind.kind, row));
+    own.or_else(|| stored::cells(&kind.kind, row))
 }
