@@ -49,8 +49,10 @@ pub(crate) fn new_namespace(object: &mut Value) {
 pub(crate) fn node(object: &mut Value) {
     let map = object_mut(object);
     let spec = entry_mut(map, "spec");
-    if let Some(range) = spec.get("podCIDR").cloned() {
-        fill(spec, "podCIDRs", json!([range]));
+    let range = spec.get("podCIDR").cloned();
+    let first = spec.get("podCIDRs").and_then(|ranges| ranges.get(0));
+    if range.is_some() && range.as_ref() != first {
+        spec.insert("podCIDRs".into(), json!([range]));
     }
     let status = entry_mut(map, "status");
     quantities(status, "capacity");

@@ -447,13 +447,7 @@ fn slice(row: &Row<'_>) -> Vec<Value> {
 fn storage_class(row: &Row<'_>) -> Vec<Value> {
     let expands = row.object.pointer("/allowVolumeExpansion") == Some(&Value::Bool(true));
     vec![
-        marked(
-            row,
-            &[
-                "storageclass.kubernetes.io/is-default-class",
-                "storageclass.beta.kubernetes.io/is-default-class",
-            ],
-        ),
+        row.name(),
         row.cell("/provisioner"),
         row.cell("/reclaimPolicy"),
         row.cell("/volumeBindingMode"),
