@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{each_in, fill, fill_text, quantities, text};
+use super::{each_in, fill, fill_text, quantities, shown_list, text};
 use crate::metadata::{entry_mut, metadata_mut, name, object_mut};
 
 pub(crate) fn secret(object: &mut Value) {
@@ -103,7 +103,7 @@ pub(crate) fn endpoints(object: &mut Value) {
 /// What a container may use is what is left open: limits follow from the maximum, requests from the limits.
 pub(crate) fn limit_range(object: &mut Value) {
     let spec = entry_mut(object_mut(object), "spec");
-    fill(spec, "limits", Value::Null);
+    shown_list(spec, "limits");
     for item in each_in(spec, "limits") {
         if text(item, "type") != "Container" {
             continue;

@@ -32,7 +32,17 @@ use serde_json::{Map, Value, json};
 
 /// Sets `key` where it is missing.
 fn fill(map: &mut Map<String, Value>, key: &str, value: Value) {
-    map.entry(key).or_insert(value);
+    if map.get(key).is_none_or(Value::is_null) {
+        map.insert(key.into(), value);
+    }
+}
+
+/// A list that is always shown; an empty one is shown as null, since it is stored as none.
+fn shown_list(map: &mut Map<String, Value>, key: &str) {
+    let list = map.get(key).and_then(Value::as_array);
+    if list.is_none_or(Vec::is_empty) {
+        map.insert(key.into(), Value::Null);
+    }
 }
 
 /// Numbers whose zero the real server does not show.

@@ -1,24 +1,22 @@
 //! Defaults: the group `rbac.authorization.k8s.io`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::fill;
+use super::{each_in, fill_text, shown_list, text};
 use crate::metadata::{entry_mut, object_mut};
 
+const GROUP: &str = "rbac.authorization.k8s.io";
+
 pub(crate) fn role(object: &mut Value) {
-    fill(object_mut(object), "rules", Value::Null);
+    shown_list(object_mut(object), "rules");
 }
 
 pub(crate) fn role_binding(object: &mut Value) {
     let map = object_mut(object);
-    let group = || json!("rbac.authorization.k8s.io");
-    fill(entry_mut(map, "roleRef"), "apiGroup", group());
-    let subjects = map.get_mut("subjects").and_then(Value::as_array_mut);
-    for subject in subjects.into_iter().flatten() {
-        let subject = object_mut(subject);
-        let kind = subject.get("kind").and_then(Value::as_str);
-        if matches!(kind, Some("User" | "Group")) {
-            fill(subject, "apiGroup", group());
+    fill_text(entry_mut(map, "roleRef"), "apiGroup", GROUP);
+    for subject in each_in(map, "subjects") {
+        if matches!(text(subject, "kind"), "User" | "Group") {
+            fill_text(subject, "apiGroup", GROUP);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fill;
+use super::{fill, shown_list};
 use crate::metadata::{entry_mut, object_mut};
 
 pub(crate) fn storage_class(object: &mut Value) {
@@ -32,7 +32,7 @@ pub(crate) fn csi_driver(object: &mut Value) {
 
 pub(crate) fn csi_node(object: &mut Value) {
     let map = object_mut(object);
-    fill(entry_mut(map, "spec"), "drivers", Value::Null);
+    shown_list(entry_mut(map, "spec"), "drivers");
     entry_mut(map, "status");
 }
 
