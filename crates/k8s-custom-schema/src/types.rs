@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_api_schema::{
-    Empty, Field, List, ListKind, Map, Scalar, Schema, Struct, Type, TypeId,
-};
+use k8s_api_schema::{Empty, Field, List, ListKind, Map, Scalar, Schema, Struct, Type, TypeId};
 
 use crate::structural::{Additional, Structural};
 

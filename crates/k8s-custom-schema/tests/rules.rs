@@ -183,7 +183,7 @@ fn refused(spec: Value) -> Vec<String> {
 #[test]
 fn rules_that_are_refused() {
     let value = |rule: &str| {
-        let rule = rule.replace('>', "\\u003e");
+        let rule = rule.replace('>', "\\u003e").replace('&', "\\u0026");
         format!(
             "{{\"Rule\":\"{rule}\",\"Message\":\"\",\"MessageExpression\":\"\",\"Reason\":null,\"FieldPath\":\"\",\"OptionalOldSelf\":null}}"
         )
@@ -203,6 +203,26 @@ fn rules_that_are_refused() {
             "compilation failed: ERROR: <input>:1:8: found no matching overload for '_>_' applied to '(int, string)'\n | self.x > 'a'\n | .......^",
         ),
         (
+            "[self.s, self.x].size() == 2",
+            "compilation failed: ERROR: <input>:1:14: expected type 'string' but found 'int'\n | [self.s, self.x].size() == 2\n | .............^",
+        ),
+        (
+            "self.x == 1.0",
+            "compilation failed: ERROR: <input>:1:8: found no matching overload for '_==_' applied to '(int, double)'\n | self.x == 1.0\n | .......^",
+        ),
+        (
+            "has(self.z)",
+            "compilation failed: ERROR: <input>:1:4: undefined field 'z'\n | has(self.z)\n | ...^",
+        ),
+        (
+            "self.x ? true : false",
+            "compilation failed: ERROR: <input>:1:8: found no matching overload for '_?_:_' applied to '(int, bool, bool)'\n | self.x ? true : false\n | .......^",
+        ),
+        (
+            "self.x && true",
+            "compilation failed: ERROR: <input>:1:5: expected type 'bool' but found 'int'\n | self.x && true\n | ....^",
+        ),
+        (
             "foo(self.x)",
             "compilation failed: ERROR: <input>:1:4: undeclared reference to 'foo' (in container '')\n | foo(self.x)\n | ...^",
         ),
@@ -211,7 +231,7 @@ fn rules_that_are_refused() {
             "compilation failed: ERROR: <input>:1:11: undeclared reference to 'y' (in container '')\n | self.x == y\n | ..........^",
         ),
     ] {
-        let spec = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "x-kubernetes-validations": [{"rule": rule}]});
+        let spec = json!({"type": "object", "properties": {"x": {"type": "integer"}, "s": {"type": "string"}}, "x-kubernetes-validations": [{"rule": rule}]});
         let path = "s.properties[spec].x-kubernetes-validations[0].rule";
         assert_eq!(
             refused(spec),

@@ -47,6 +47,7 @@ pub(super) fn check(source: &str, variables: &[(&str, Ty)]) -> Result<Checked, S
         ],
         errors: Vec::new(),
         uses_old_self: false,
+        mixed: false,
         depth: 0,
     };
     let ty = checker.expr(&expr);
@@ -86,6 +87,8 @@ struct Checker<'a> {
     scopes: Vec<BTreeMap<String, Ty>>,
     errors: Vec<((usize, usize), String)>,
     uses_old_self: bool,
+    /// What `format` fills in may be of different types.
+    mixed: bool,
     depth: usize,
 }
 
@@ -189,7 +192,7 @@ impl Checker<'_> {
             ),
             Expr::Call(call) => match macros::find(call) {
                 Err((id, why)) => self.error(id, why),
-                Ok(Some(found)) => self.expand(found),
+                Ok(Some(found)) => self.expand(expr.id, found),
                 Ok(None) => self.call(expr.id, call),
             },
             Expr::Unspecified | Expr::Comprehension(_) => Ty::Dyn,
@@ -200,7 +203,7 @@ impl Checker<'_> {
     fn same(&mut self, id: u64, so_far: Option<Ty>, ty: Ty) -> Ty {
         match so_far {
             None => ty,
-            Some(known) if ty.fits(&known) => known.join(&ty),
+            Some(known) if self.mixed || ty.fits(&known) => known.join(&ty),
             Some(known) => {
                 self.error(id, format!("expected type '{known}' but found '{ty}'"));
                 known
@@ -238,9 +241,9 @@ impl Checker<'_> {
         }
     }
 
-    fn expand(&mut self, found: Macro<'_>) -> Ty {
+    fn expand(&mut self, id: u64, found: Macro<'_>) -> Ty {
         match found {
-            Macro::Has(id, operand, field) => {
+            Macro::Has(operand, field) => {
                 let ty = self.expr(operand);
                 self.select(id, &ty, field);
                 Ty::Bool
@@ -337,7 +340,12 @@ impl Checker<'_> {
             return self.found(id, &qualified, None, &args);
         }
         let target = call.target.as_deref().map(|target| self.expr(target));
+        let was_mixed = std::mem::replace(
+            &mut self.mixed,
+            name == "format" && target == Some(Ty::String),
+        );
         let args: Vec<Ty> = call.args.iter().map(|arg| self.expr(arg)).collect();
+        self.mixed = was_mixed;
         if target.is_none()
             && let Some(result) = self.operator(id, call, &args)
         {

@@ -262,7 +262,7 @@ fn index(range: &Val, key: &Val) -> Outcome {
 
 fn expand<'a>(found: Macro<'a>, scope: &mut Scope<'a>) -> Outcome {
     match found {
-        Macro::Has(_, operand, field) => {
+        Macro::Has(operand, field) => {
             let operand = eval(operand, scope)?;
             is_set(&operand, field).map(Val::Bool)
         }

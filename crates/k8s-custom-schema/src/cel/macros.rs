@@ -4,8 +4,8 @@ use cel::common::ast::{CallExpr, Expr, IdedExpr};
 
 /// A call that is a macro.
 pub(super) enum Macro<'a> {
-    /// The selection, its operand and its field.
-    Has(u64, &'a IdedExpr, &'a str),
+    /// The operand and its field.
+    Has(&'a IdedExpr, &'a str),
     /// Over a list or a map; the second variable is that of the value beside its index or key.
     Loop {
         kind: Loop,
@@ -61,7 +61,7 @@ pub(super) fn find(call: &CallExpr) -> Result<Option<Macro<'_>>, (u64, &'static 
         }
         return match &args[0].expr {
             Expr::Select(select) if !select.test => {
-                Ok(Some(Macro::Has(args[0].id, &select.operand, &select.field)))
+                Ok(Some(Macro::Has(&select.operand, &select.field)))
             }
             _ => Err((args[0].id, "invalid argument to has() macro")),
         };
