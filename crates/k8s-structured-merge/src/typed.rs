@@ -232,16 +232,18 @@ impl TypeRef<'_> {
     ) {
         let old = old.and_then(Value::as_object);
         let new = new.and_then(Value::as_object);
+        let (has_old, has_new) = (old.is_some(), new.is_some());
         let mut field = |key: &str, old: Option<&Value>, new: Option<&Value>| {
             if old == new {
                 return;
             }
-            // A field that is always there may be left out, and is then empty.
+            // A field that is always there may be left out of an object, and is then empty.
             let empty = match (old, new) {
                 (Some(_), Some(_)) => None,
                 _ => map.shown_empty(self.schema, key),
             };
-            let (old, new) = (old.or(empty.as_ref()), new.or(empty.as_ref()));
+            let old = old.or(empty.as_ref().filter(|_| has_old));
+            let new = new.or(empty.as_ref().filter(|_| has_new));
             if old == new {
                 return;
             }

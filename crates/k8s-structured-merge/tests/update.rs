@@ -264,3 +264,25 @@ fn a_scale_takes_the_replicas() {
     assert_eq!(of("m"), [json!({"f:spec": {".": {}, "f:paused": {}}})]);
     assert_eq!(of("scaler"), [json!({"f:spec": {"f:replicas": {}}})]);
 }
+
+#[test]
+fn a_field_that_is_always_there_may_be_left_out() {
+    let kind = Kind::new();
+    let port = "k:{\"port\":1,\"protocol\":\"TCP\"}";
+    let with = json!({"spec": {"ports": [{"port": 1, "labels": null}]}});
+    let made = kind.updated(&empty(), "m", &with);
+    let owned = json!({".": {}, "f:port": {}, "f:labels": {}});
+    assert_eq!(fields(&made, "m")["f:spec"]["f:ports"][port], owned);
+    // Another client leaves it out, and back in: nobody changes anything.
+    let mut without = made.clone();
+    without["spec"] = json!({"ports": [{"port": 1}]});
+    let left_out = kind.updated(&made, "n", &without);
+    assert_eq!(fields(&left_out, "n"), Value::Null);
+    assert_eq!(fields(&left_out, "m")["f:spec"]["f:ports"][port], owned);
+    let mut back = left_out.clone();
+    back["spec"] = with["spec"].clone();
+    assert_eq!(
+        fields(&kind.updated(&left_out, "n", &back), "n"),
+        Value::Null
+    );
+}

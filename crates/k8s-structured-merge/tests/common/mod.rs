@@ -76,6 +76,7 @@ impl Kind {
             ("labels", granular),
         ]);
         if let Type::Struct(port) = &mut port {
+            port.fields.get_mut("labels").expect("a field").empty = Empty::Written;
             port.fields.get_mut("protocol").expect("a field").default = Some(json!("TCP"));
         }
         let port = s.push(port);
