@@ -4,6 +4,7 @@ mod builtin;
 mod field_error;
 pub mod json;
 mod model;
+pub mod openapi;
 pub mod protobuf;
 mod quantity;
 pub mod strategic;

@@ -103,6 +103,15 @@ impl<'a> Checked<'a> {
     ///
     /// The text of the server's decoder.
     pub fn decode_any(self) -> Result<Value, String> {
+        Ok(self.decode_value()?.value)
+    }
+
+    /// Reads any value, and tells duplicate fields.
+    ///
+    /// # Errors
+    ///
+    /// The text of the server's decoder.
+    pub fn decode_value(self) -> Result<Decoded, String> {
         untyped::any(self.0)
     }
 

@@ -27,15 +27,17 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Decoded, String> {
     }
 }
 
-pub(super) fn any(bytes: &[u8]) -> Result<Value, String> {
+pub(super) fn any(bytes: &[u8]) -> Result<Decoded, String> {
+    let mut strict = Strict::default();
     let mut error = None;
-    let value = value(
-        &mut Reader::new(bytes),
-        &mut Strict::default(),
-        &mut error,
-        0,
-    )?;
-    error.map_or(Ok(value), Err)
+    let value = value(&mut Reader::new(bytes), &mut strict, &mut error, 0)?;
+    match error {
+        Some(error) => Err(error),
+        None => Ok(Decoded {
+            value,
+            strict: strict.found,
+        }),
+    }
 }
 
 /// One value. Numbers beyond all floats are the error of the whole, which is read on for others.

@@ -1,10 +1,11 @@
 //! OpenAPI v3 documents, one for each group and version.
 //!
 //! They say which operations there are and that fields are validated by the server, which is what kubectl asks them.
-//! The schema of a custom resource is that of its definition; that of a built-in kind says nothing of its fields.
+//! The schema of a custom resource is that of its definition.
 //! The OpenAPI v2 document has nothing in it. kubectl asks for it where a kind is unknown, and would take its absence
 //! for the error.
 
+use k8s_api_schema::openapi;
 use serde_json::{Map, Value, json};
 
 use super::groups::storage_version_hash;
@@ -110,12 +111,13 @@ fn document(group: &str, version: &str, resources: &[ApiResource]) -> Option<Val
     }
     let mut paths = Map::new();
     let mut schemas = Map::new();
-    schemas.insert(
-        OBJECT_META.into(),
-        json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
-    );
+    schemas.extend(openapi::components(group, version));
+    schemas.extend(openapi::of_type(OBJECT_META));
     for resource in found {
-        schemas.insert(schema_name(resource), schema(resource));
+        let name = schema_name(resource);
+        if !schemas.contains_key(&name) {
+            schemas.insert(name, schema(resource));
+        }
         let scope = if resource.namespaced {
             "namespaces/{namespace}/"
         } else {
@@ -132,6 +134,11 @@ fn document(group: &str, version: &str, resources: &[ApiResource]) -> Option<Val
 }
 
 fn schema_name(resource: &ApiResource) -> String {
+    if !resource.is_custom()
+        && let Some(name) = openapi::name_of(&resource.group, &resource.version, &resource.kind)
+    {
+        return name.to_owned();
+    }
     let prefix = match resource.group.as_str() {
         "" => "io.k8s.api.core".to_owned(),
         group if resource.is_custom() => group.rsplit('.').collect::<Vec<_>>().join("."),
@@ -197,10 +204,15 @@ fn object_operations(resource: &ApiResource) -> Value {
     let mut patch = operation(resource, "patch");
     patch["parameters"] = writing_parameters();
     let body = json!({"schema": {"type": "object"}});
-    patch["requestBody"] = json!({"content": {
+    let mut content = json!({
         "application/json-patch+json": body,
         "application/merge-patch+json": body,
-    }});
+        "application/apply-patch+yaml": body,
+    });
+    if !resource.is_custom() {
+        content["application/strategic-merge-patch+json"] = body;
+    }
+    patch["requestBody"] = json!({ "content": content });
     let mut replace = operation(resource, "put");
     replace["parameters"] = writing_parameters();
     json!({

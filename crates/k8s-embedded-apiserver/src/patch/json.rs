@@ -6,7 +6,9 @@
 
 use serde_json::{Map, Value};
 
-use super::decode;
+use k8s_api_schema::json::Checked;
+
+use super::{Patched, not_decoded};
 use crate::json_error::{MAX_DEPTH, too_deep, type_name};
 use crate::status::Failure;
 
@@ -16,8 +18,8 @@ const MAX_OPERATIONS: usize = 10_000;
 /// Most bytes that all `copy` operations of a patch may add together; a limit of the real server.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
 
-pub(super) fn apply(object: &Value, body: &[u8]) -> Result<Value, Failure> {
-    let operations = decode_operations(body)?;
+pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failure> {
+    let (operations, strict) = decode_operations(text)?;
     if operations.len() > MAX_OPERATIONS {
         let mut failure = Failure::request_too_large(MAX_OPERATIONS);
         failure.message = format!(
@@ -34,17 +36,29 @@ pub(super) fn apply(object: &Value, body: &[u8]) -> Result<Value, Failure> {
             TooDeep => Failure::bad_request(format!("error applying patch: {}", too_deep())),
         })?;
     }
-    Ok(document)
+    Ok(Patched {
+        object: document,
+        strict,
+        ..Patched::default()
+    })
 }
 
-fn decode_operations(body: &[u8]) -> Result<Vec<Map<String, Value>>, Failure> {
+/// The operations, and what a strict reader says of them.
+fn decode_operations(text: Checked<'_>) -> Result<(Vec<Map<String, Value>>, Vec<String>), Failure> {
     let target = "[]handlers.jsonPatchOp";
-    let items = match decode(body, "value", target)? {
+    let read = text.decode_value().map_err(|why| not_decoded(&why))?;
+    let mut strict = unknown_members(&read.value);
+    strict.extend(read.strict);
+    let strict = strict
+        .iter()
+        .map(|text| format!("json patch {text}"))
+        .collect();
+    let items = match read.value {
         Value::Array(items) => items,
         Value::Null => Vec::new(),
         other => return Err(wrong_type(type_name(&other), target)),
     };
-    items
+    let operations: Result<Vec<_>, Failure> = items
         .into_iter()
         .map(|item| match item {
             Value::Object(operation) => {
@@ -60,6 +74,21 @@ fn decode_operations(body: &[u8]) -> Result<Vec<Map<String, Value>>, Failure> {
             }
             Value::Null => Ok(Map::new()),
             other => Err(wrong_type(type_name(&other), "handlers.jsonPatchOp")),
+        })
+        .collect();
+    Ok((operations?, strict))
+}
+
+fn unknown_members(patch: &Value) -> Vec<String> {
+    let operations = patch.as_array().into_iter().flatten().enumerate();
+    operations
+        .flat_map(|(index, operation)| {
+            let keys = operation.as_object().into_iter().flatten();
+            keys.filter(|(key, _)| !matches!(key.as_str(), "op" | "path" | "from" | "value"))
+                .map(move |(key, _)| {
+                    let path = format!("[{index}].{key}");
+                    format!("unknown field {}", k8s_api_schema::quote(&path))
+                })
         })
         .collect()
 }
@@ -275,7 +304,14 @@ mod tests {
     use crate::patch::tests::any_json;
 
     fn patched(object: &Value, patch: &Value) -> Result<Value, u16> {
-        apply(object, patch.to_string().as_bytes()).map_err(|failure| failure.code)
+        let patched = applied(object, patch.to_string().as_bytes());
+        patched
+            .map(|patched| patched.object)
+            .map_err(|failure| failure.code)
+    }
+
+    fn applied(object: &Value, body: &[u8]) -> Result<Patched, Failure> {
+        crate::patch::apply(crate::patch::PatchKind::Json, object, body, None)
     }
 
     #[test]
@@ -359,7 +395,7 @@ mod tests {
 
     #[test]
     fn a_failed_test_tells_nothing() {
-        let failure = apply(&json!({}), br#"[{"op":"test","path":"/a","value":1}]"#).unwrap_err();
+        let failure = applied(&json!({}), br#"[{"op":"test","path":"/a","value":1}]"#).unwrap_err();
         assert_eq!(
             failure.to_json(),
             json!({
@@ -381,15 +417,27 @@ mod tests {
                 "[1]",
                 "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp",
             ),
-            ("[", "error decoding patch: unexpected end of JSON input"),
+            ("[", "invalid JSON patch"),
         ] {
-            let failure = apply(&json!({}), body.as_bytes()).unwrap_err();
+            let failure = applied(&json!({}), body.as_bytes()).unwrap_err();
             assert_eq!(
                 (failure.code, failure.message.as_str()),
                 (400, message),
                 "{body}"
             );
         }
+    }
+
+    #[test]
+    fn members_that_mean_nothing_are_told() {
+        let body = br#"[{"op":"add","path":"/x","value":"1","foo":1,"op":"add"}]"#;
+        assert_eq!(
+            applied(&json!({}), body).unwrap().strict,
+            [
+                r#"json patch unknown field "[0].foo""#,
+                r#"json patch duplicate field "[0].op""#,
+            ]
+        );
     }
 
     #[test]

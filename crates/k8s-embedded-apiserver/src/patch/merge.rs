@@ -2,22 +2,23 @@
 
 use serde_json::{Map, Value};
 
-use super::decode;
-use crate::json_error::type_name;
+use k8s_api_schema::json::Checked;
+
+use super::{Patched, not_decoded};
 use crate::status::Failure;
 
-pub(super) fn apply(object: &Value, body: &[u8]) -> Result<Value, Failure> {
-    let target = "map[string]interface {}";
-    let patch = decode(body, "value", target)?;
-    if !patch.is_object() {
-        return Err(Failure::bad_request(format!(
-            "error decoding patch: json: cannot unmarshal {} into Go value of type {target}",
-            type_name(&patch)
-        )));
+pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failure> {
+    let read = text.decode_untyped().map_err(|why| not_decoded(&why))?;
+    if read.value.is_null() {
+        return Err(Failure::bad_request("Invalid JSON Patch".to_owned()));
     }
     let mut merged = object.clone();
-    merge(&mut merged, &patch);
-    Ok(merged)
+    merge(&mut merged, &read.value);
+    Ok(Patched {
+        object: merged,
+        strict: read.strict,
+        ..Patched::default()
+    })
 }
 
 /// Merges `patch` into `target`: null removes, objects merge, everything else replaces.
@@ -49,6 +50,10 @@ mod tests {
     use super::*;
     use crate::patch::tests::any_json;
 
+    fn applied(object: &Value, body: &[u8]) -> Result<Patched, Failure> {
+        crate::patch::apply(crate::patch::PatchKind::Merge, object, body, None)
+    }
+
     #[test]
     fn bodies_that_are_no_patch() {
         for (body, message) in [
@@ -56,9 +61,10 @@ mod tests {
                 "[]",
                 "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}",
             ),
-            ("{", "error decoding patch: unexpected end of JSON input"),
+            ("{", "invalid JSON patch"),
+            ("null", "Invalid JSON Patch"),
         ] {
-            let failure = apply(&json!({}), body.as_bytes()).unwrap_err();
+            let failure = applied(&json!({}), body.as_bytes()).unwrap_err();
             assert_eq!(
                 (failure.code, failure.message.as_str()),
                 (400, message),
@@ -68,9 +74,10 @@ mod tests {
     }
 
     #[test]
-    fn nulls_in_new_objects_are_dropped() {
-        let merged = apply(&json!({"a": 1}), br#"{"b":{"c":null,"d":1}}"#).unwrap();
-        assert_eq!(merged, json!({"a": 1, "b": {"d": 1}}));
+    fn nulls_in_new_objects_are_dropped_and_duplicates_told() {
+        let merged = applied(&json!({"a": 1}), br#"{"b":{"c":null,"d":1,"d":2}}"#).unwrap();
+        assert_eq!(merged.object, json!({"a": 1, "b": {"d": 2}}));
+        assert_eq!(merged.strict, [r#"duplicate field "b.d""#]);
     }
 
     proptest! {

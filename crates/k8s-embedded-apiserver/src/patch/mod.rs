@@ -4,9 +4,10 @@ mod json;
 mod merge;
 mod strategic;
 
+use k8s_api_schema::json::Checked;
+use k8s_api_schema::{Schema, TypeId};
 use serde_json::Value;
 
-use crate::json_error::syntax_error;
 use crate::status::Failure;
 
 /// Which patch a body is.
@@ -31,24 +32,51 @@ impl PatchKind {
     }
 }
 
-/// `object` with the patch in `body` applied. What the patch makes of the object is not checked here.
-pub(crate) fn apply(kind: PatchKind, object: &Value, body: &[u8]) -> Result<Value, Failure> {
-    match kind {
-        PatchKind::Json => json::apply(object, body),
-        PatchKind::Merge => merge::apply(object, body),
-        PatchKind::Strategic => strategic::apply(object, body),
+/// What a patch makes of an object.
+#[derive(Debug, Default)]
+pub(crate) struct Patched {
+    /// The outcome. Whether it is an object of its kind is not checked here.
+    pub(crate) object: Value,
+    /// What a strict reader says of the patch.
+    pub(crate) strict: Vec<String>,
+    /// Why the outcome is not of its type, where that is known.
+    pub(crate) mismatch: Option<String>,
+    /// The patch as it is quoted where the outcome is refused; of other patches the outcome is quoted.
+    quoted: Option<String>,
+}
+
+impl Patched {
+    /// What is quoted where the outcome is refused.
+    pub(crate) fn quoted(&self) -> String {
+        match &self.quoted {
+            Some(patch) => patch.clone(),
+            None => self.object.to_string(),
+        }
     }
 }
 
-/// The JSON of a patch; where there is none, the error names `found` and `target` as the real server does.
-fn decode(body: &[u8], found: &str, target: &str) -> Result<Value, Failure> {
-    serde_json::from_slice(body).map_err(|error| {
-        let text = syntax_error(body).unwrap_or_else(|| {
-            tracing::debug!(%error, "patch not decoded");
-            format!("json: cannot unmarshal {found} into Go value of type {target}")
-        });
-        Failure::bad_request(format!("error decoding patch: {text}"))
-    })
+/// `object`, which is of a type where its kind is built in, with the patch in `body` applied.
+pub(crate) fn apply(
+    kind: PatchKind,
+    object: &Value,
+    body: &[u8],
+    types: Option<(&Schema, TypeId)>,
+) -> Result<Patched, Failure> {
+    let text =
+        Checked::new(body).map_err(|_| Failure::bad_request("invalid JSON patch".to_owned()))?;
+    match (kind, types) {
+        (PatchKind::Json, _) => json::apply(object, text),
+        (PatchKind::Merge, _) => merge::apply(object, text),
+        (PatchKind::Strategic, Some((schema, id))) => strategic::apply(object, text, schema, id),
+        (PatchKind::Strategic, None) => Err(Failure::unclassified(
+            "strategic merge patch of a kind without a known type",
+        )),
+    }
+}
+
+/// The text of a patch that cannot be decoded.
+fn not_decoded(why: &str) -> Failure {
+    Failure::bad_request(format!("error decoding patch: {why}"))
 }
 
 #[cfg(test)]

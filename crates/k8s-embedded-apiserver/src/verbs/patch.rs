@@ -1,13 +1,11 @@
 //! PATCH.
 
-use serde_json::Value;
-
 use super::{Answer, Call, Ownership, apply, create, update};
 use crate::body;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
 use crate::metadata;
-use crate::patch::{self, PatchKind};
+use crate::patch::{self, PatchKind, Patched};
 use crate::query::WriteOptions;
 use crate::status::Failure;
 use k8s_api_schema::FieldError;
@@ -23,10 +21,17 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         ..
     } = call.query.write_options("PatchOptions")?;
     let existing = call.existing(state)?.value();
-    let patched = patch::apply(patch_kind, &call.view(&existing), &call.body)?;
+    let types = call.kind().types.as_ref();
+    let types = types.map(|(schema, id)| (&**schema, *id));
+    let mut patched = patch::apply(patch_kind, &call.view(&existing), &call.body, types)?;
+    if let Some(why) = &patched.mismatch {
+        return Err(bad_result(&patched, why));
+    }
     check_type(call.kind(), &patched)?;
-    let decoded =
-        body::to_stored(patched.clone(), call.kind()).map_err(|why| bad_result(&patched, &why))?;
+    let mut decoded = body::to_stored(patched.object.clone(), call.kind())
+        .map_err(|why| bad_result(&patched, &why))?;
+    let strict = std::mem::take(&mut patched.strict);
+    decoded.strict.splice(0..0, strict);
     if let Some(why) = decoded.strict_error(validation) {
         return Err(bad_result(&patched, &why));
     }
@@ -72,10 +77,10 @@ pub(super) fn kind_of_patch(call: &Call) -> Result<Option<PatchKind>, Failure> {
 }
 
 /// A patch may not make an object of another kind.
-fn check_type(kind: &Kind, patched: &Value) -> Result<(), Failure> {
+fn check_type(kind: &Kind, patched: &Patched) -> Result<(), Failure> {
     let (version, name) = (
-        metadata::text(patched, "/apiVersion"),
-        metadata::text(patched, "/kind"),
+        metadata::text(&patched.object, "/apiVersion"),
+        metadata::text(&patched.object, "/kind"),
     );
     if version == kind.api_version() && name == kind.kind {
         return Ok(());
@@ -94,7 +99,7 @@ fn check_type(kind: &Kind, patched: &Value) -> Result<(), Failure> {
 }
 
 /// 422 for a patch whose outcome is no object of the kind.
-fn bad_result(patched: &Value, why: &str) -> Failure {
-    let error = FieldError::invalid("patch", patched.to_string(), why);
+fn bad_result(patched: &Patched, why: &str) -> Failure {
+    let error = FieldError::invalid("patch", patched.quoted(), why);
     Failure::invalid("", "", "", &[error])
 }

@@ -10,7 +10,7 @@ use crate::managed;
 use crate::metadata::{self, object_mut};
 use crate::query::WriteOptions;
 use crate::status::Failure;
-use k8s_api_schema::FieldError;
+use k8s_api_schema::{FieldError, builtin};
 
 pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let (object, paths) = found(state, call)?;
@@ -36,7 +36,11 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let WriteOptions { dry_run, .. } = call.query.write_options("PatchOptions")?;
     let (object, paths) = found(state, call)?;
     let live = live_scale(state, call, &object, &paths)?;
-    let mut scale = crate::patch::apply(patch_kind, &live, &call.body)?;
+    let mut scale = {
+        let types = builtin().find("autoscaling", "v1", "Scale");
+        let types = types.map(|id| (&**builtin(), id));
+        crate::patch::apply(patch_kind, &live, &call.body, types)?.object
+    };
     managed::track_scale(&state.source, &call.manager(), &live, &mut scale);
     write(state, call, &object, &paths, scale, dry_run)
 }
@@ -148,7 +152,8 @@ fn write(
     let map = object_mut(&mut scale);
     map.insert("apiVersion".into(), "autoscaling/v1".into());
     map.insert("kind".into(), "Scale".into());
-    let scale = body::typed(&scale, ("autoscaling", "v1", "Scale")).map_err(Failure::bad_request)?;
+    let scale =
+        body::typed(&scale, ("autoscaling", "v1", "Scale")).map_err(Failure::bad_request)?;
     update::check_name(call, metadata::name(&scale))?;
     let replicas = scale
         .pointer("/spec/replicas")
