@@ -112,7 +112,9 @@ fn call(
 
 fn patched(object: &Value, kind: &Kind, patch: &[u8]) -> Result<Value, String> {
     let view = body::to_view(object, kind);
-    let patched = patch::apply(PatchKind::Json, &view, patch).map_err(|failure| failure.message)?;
+    let patched = patch::apply(PatchKind::Json, &view, patch, None)
+        .map_err(|failure| failure.message)?
+        .object;
     let fields = patched.pointer("/metadata/managedFields").cloned();
     let mut stored = body::to_stored(patched, kind)?.object;
     if let Some(fields) = fields {
