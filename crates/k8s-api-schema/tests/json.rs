@@ -165,6 +165,12 @@ fn empty_and_null() {
                 "lastTimestamp": null, "reportingComponent": "", "reportingInstance": "",
             }),
         ),
+        // A pointer to no time is there.
+        (
+            "coordination.k8s.io/Lease",
+            r#"{"spec":{"renewTime":"0001-01-01T00:00:00.000000Z","acquireTime":null}}"#,
+            json!({"metadata": {}, "spec": {"renewTime": null}}),
+        ),
         (
             "Service",
             r#"{"spec":{"ports":[{"targetPort":null},{"targetPort":"web"}],"selector":{}}}"#,

@@ -1,6 +1,11 @@
 //! Words of the server's JSON decoder.
 
-use k8s_api_schema::json::MAX_KEPT_DEPTH;
+use k8s_api_schema::json::{MAX_KEPT_DEPTH, check};
+
+/// What is wrong with `body` as one JSON document; `None` if nothing is.
+pub(crate) fn syntax_error(body: &[u8]) -> Option<String> {
+    check(body).err()
+}
 
 /// The word that the real server uses for the JSON type of `value`.
 pub(crate) fn type_name(value: &serde_json::Value) -> &'static str {

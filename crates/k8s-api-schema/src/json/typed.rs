@@ -219,13 +219,16 @@ impl<'a> Decoder<'a> {
             self.fields.push(name);
             let path = self.strict.enter(name);
             let mut value = map.remove(name).unwrap_or_default();
+            let is_text = self.reader.kind() == Kind::String;
             self.value(field.type_, &mut value, depth + 1)?;
+            // A pointer to the time that is none: written, and as null.
+            let points_to_never = is_text && self.is_time(field.type_);
             self.strict.leave(path);
             self.struct_ = outer.0;
             self.fields.truncate(outer.1);
             let is_left_out = match field.empty {
                 Empty::Written | Empty::Null => value.is_null(),
-                Empty::Pointer => value.is_null(),
+                Empty::Pointer => value.is_null() && !points_to_never,
                 Empty::Omitted => is_empty(&value, self.schema, field.type_),
             };
             if !is_left_out {
@@ -235,6 +238,11 @@ impl<'a> Decoder<'a> {
         self.complete(struct_, &mut map);
         *slot = Value::Object(map);
         Ok(())
+    }
+
+    fn is_time(&self, id: TypeId) -> bool {
+        let type_ = self.schema.get(id);
+        matches!(type_, Type::Scalar(Scalar::Time | Scalar::MicroTime))
     }
 
     /// Adds the fields that are always there.

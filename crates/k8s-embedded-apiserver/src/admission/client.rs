@@ -136,7 +136,7 @@ impl Client {
             return Err(refused(status, &bytes));
         }
         serde_json::from_slice(&bytes).map_err(|error| {
-            let why = k8s_api_schema::json::check(&bytes).err().unwrap_or_else(|| error.to_string());
+            let why = crate::json_error::syntax_error(&bytes).unwrap_or_else(|| error.to_string());
             format!("couldn't get version/kind; json parse error: {why}")
         })
     }
