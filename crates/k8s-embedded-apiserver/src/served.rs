@@ -30,6 +30,7 @@ fn resource(kind: &Kind) -> ApiResource {
     ApiResource {
         group: kind.group.to_string(),
         version: kind.version.to_string(),
+        stored: stored(kind),
         kind: kind.kind.to_string(),
         plural: kind.plural.to_string(),
         singular: kind.singular.to_string(),
@@ -43,6 +44,17 @@ fn resource(kind: &Kind) -> ApiResource {
             .as_ref()
             .and_then(|custom| custom.version.pointer("/schema/openAPIV3Schema").cloned()),
     }
+}
+
+/// The group and version that objects are stored in.
+fn stored(kind: &Kind) -> String {
+    let version = match &kind.custom {
+        Some(custom) => &custom.storage_version,
+        None if kind.plural == "horizontalpodautoscalers" => "v2",
+        None => &*kind.version,
+    };
+    let group = kind.storage.split_once('.').map_or("", |(_, group)| group);
+    format!("{group}/{version}")
 }
 
 fn subresources(kind: &Kind) -> Vec<ApiSubresource> {
@@ -74,6 +86,8 @@ fn subresources(kind: &Kind) -> Vec<ApiSubresource> {
     if kind.scale.is_some() {
         all.push(one("scale", "autoscaling", "v1", "Scale"));
     }
-    all.sort_by_key(|subresource| subresource.name);
+    if !kind.is_custom() {
+        all.sort_by_key(|subresource| subresource.name);
+    }
     all
 }

@@ -11,6 +11,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             "customresourcedefinition",
         )
         .short(&["crd", "crds"])
+        .in_category("api-extensions")
         .cluster()
         .with_status()
         .needs_version()

@@ -19,6 +19,8 @@ pub(crate) struct ApiResource {
     /// Empty for core.
     pub(crate) group: String,
     pub(crate) version: String,
+    /// Group and version that objects are stored in, `/v1` in the core group.
+    pub(crate) stored: String,
     pub(crate) kind: String,
     pub(crate) plural: String,
     pub(crate) singular: String,
