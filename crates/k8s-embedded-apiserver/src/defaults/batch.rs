@@ -42,6 +42,9 @@ fn job_spec(spec: &mut Map<String, Value>) {
     if let Some(Value::Object(policy)) = spec.get_mut("podFailurePolicy") {
         each(policy, "rules", |rule| {
             each(rule, "onPodConditions", |pattern| {
+                if pattern.get("status") == Some(&json!("")) {
+                    pattern.remove("status");
+                }
                 fill(pattern, "status", json!("True"));
             });
         });
