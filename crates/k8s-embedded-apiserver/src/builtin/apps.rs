@@ -1,10 +1,8 @@
 //! The group `apps`.
 
 use crate::kinds::{Generation, Kind, NameRule};
-use crate::selector::FieldRules;
 use crate::{defaults, pod_warnings, validation};
 
-const REPLICAS: &[(&str, &str)] = &[("status.replicas", "status.replicas")];
 
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
@@ -31,7 +29,6 @@ pub(super) fn kinds() -> Vec<Kind> {
         .with_status()
         .scaled()
         .generation(Generation::Spec)
-        .fields(FieldRules::Listed(REPLICAS))
         .defaults(defaults::apps::replica_set)
         .validated(validation::apps::replica_set)
         .warned(pod_warnings::replicated),
