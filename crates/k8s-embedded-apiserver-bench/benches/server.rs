@@ -5,10 +5,7 @@
     clippy::cast_possible_wrap,
     reason = "counts and bytes are far below 2^52"
 )]
-#![allow(
-    clippy::print_stdout,
-    reason = "the table is what the program is for"
-)]
+#![allow(clippy::print_stdout, reason = "the table is what the program is for")]
 
 use std::alloc::System;
 use std::time::{Duration, Instant};
@@ -138,11 +135,7 @@ async fn one(scale: &Scale, method: usize) {
     let target = |rate: &str, pieces: &str| (rate.to_owned(), format!("({pieces} allocs)"));
     if method == 0 {
         let (goal, note) = target("20,000 /s", &pieces(&region, count));
-        row(
-            &format!("create, 1 KB {note}"),
-            &rate(count, time),
-            &goal,
-        );
+        row(&format!("create, 1 KB {note}"), &rate(count, time), &goal);
     }
     if method == 1 {
         let gets = scale.of(200_000);
@@ -204,7 +197,11 @@ async fn patch(client: &Client, number: usize, value: usize) {
 }
 
 /// Watchers of one collection, from now on.
-async fn watchers(client: &Client, path: &str, count: usize) -> Vec<k8s_embedded_apiserver::ApiBody> {
+async fn watchers(
+    client: &Client,
+    path: &str,
+    count: usize,
+) -> Vec<k8s_embedded_apiserver::ApiBody> {
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
         let path = format!(

@@ -14,9 +14,9 @@ use tower::{BoxError, Service};
 use crate::admission;
 use crate::auth::{self, ISSUER};
 use crate::lifecycle::{Controllers, State};
-use crate::{EmbeddedApiServer, User};
 use crate::source::Source;
 use crate::store::Limits;
+use crate::{EmbeddedApiServer, User};
 
 /// How long after a change controllers act: about what it takes in a small cluster.
 const CONTROLLER_DELAY: Duration = Duration::from_millis(20);
@@ -249,7 +249,11 @@ impl Builder {
     /// Where the webhooks of a host listen, whose name is written as for [`webhook`](Self::webhook). They are called
     /// over HTTPS, and their certificate is checked against the `caBundle` of the configuration.
     #[cfg(feature = "http")]
-    pub fn webhook_address(mut self, host: impl Into<String>, address: std::net::SocketAddr) -> Self {
+    pub fn webhook_address(
+        mut self,
+        host: impl Into<String>,
+        address: std::net::SocketAddr,
+    ) -> Self {
         self.webhooks.resolve(host.into(), address);
         self
     }
@@ -269,7 +273,9 @@ impl Builder {
         state.access.default_user = self.default_user.map(Arc::new);
         state.access.signer.issuer = self.issuer;
         let tokens = self.tokens.into_iter();
-        state.access.tokens = tokens.map(|(token, user)| (token, Arc::new(user))).collect();
+        state.access.tokens = tokens
+            .map(|(token, user)| (token, Arc::new(user)))
+            .collect();
         if self.rbac {
             auth::install_policy(&mut state);
             state.access.enforce_roles();

@@ -180,12 +180,15 @@ pub(crate) fn approval(definition: &Value) -> Option<(Approval, String)> {
     if !is_protected {
         return None;
     }
-    let annotation = text(definition, "/metadata/annotations/api-approved.kubernetes.io");
+    let annotation = text(
+        definition,
+        "/metadata/annotations/api-approved.kubernetes.io",
+    );
     let see = "see https://github.com/kubernetes/enhancements/pull/1111";
     let must = "protected groups must have approval annotation \"api-approved.kubernetes.io\"";
-    let has_host = annotation
-        .split_once("://")
-        .is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty() && !rest.starts_with('/'));
+    let has_host = annotation.split_once("://").is_some_and(|(scheme, rest)| {
+        !scheme.is_empty() && !rest.is_empty() && !rest.starts_with('/')
+    });
     Some(if annotation.is_empty() {
         (Approval::Missing, format!("{must}, {see}"))
     } else if annotation.starts_with("unapproved") {

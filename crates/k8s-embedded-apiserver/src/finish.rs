@@ -3,8 +3,8 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use form_urlencoded::parse;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue,
+    USER_AGENT, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, Method, Request, Response, Uri};
 use http_body::Body as _;
@@ -88,7 +88,9 @@ fn is_for_people(uri: &Uri, headers: &HeaderMap) -> bool {
 
 /// Whether the body is JSON as it is, not compressed.
 fn is_json(headers: &HeaderMap) -> bool {
-    let media = headers.get(CONTENT_TYPE).map_or(&b""[..], |found| found.as_bytes());
+    let media = headers
+        .get(CONTENT_TYPE)
+        .map_or(&b""[..], |found| found.as_bytes());
     media.starts_with(b"application/json") && !headers.contains_key(CONTENT_ENCODING)
 }
 
@@ -170,7 +172,10 @@ mod tests {
             ("/api?pretty=", "curl/8", true),
             ("/api?pretty", "", false),
         ] {
-            let request = Request::get(uri).header(USER_AGENT, agent).body(()).unwrap();
+            let request = Request::get(uri)
+                .header(USER_AGENT, agent)
+                .body(())
+                .unwrap();
             assert_eq!(Finish::of(&request).indented, wanted, "{uri} {agent}");
         }
     }

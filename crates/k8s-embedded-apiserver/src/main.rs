@@ -62,8 +62,8 @@ enum AuthorizationMode {
 
 /// The server that the arguments describe.
 fn server(arguments: &Arguments) -> Result<EmbeddedApiServer, Box<dyn Error>> {
-    let mut builder = EmbeddedApiServer::builder()
-        .rbac(arguments.authorization_mode == AuthorizationMode::Rbac);
+    let mut builder =
+        EmbeddedApiServer::builder().rbac(arguments.authorization_mode == AuthorizationMode::Rbac);
     if let Some(issuer) = &arguments.service_account_issuer {
         builder = builder.service_account_issuer(issuer);
     }
@@ -144,7 +144,12 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             .as_ref()
             .map(|path| KubeconfigFile::write(path, kubeconfig))
             .transpose()?;
-        announce(&url, address, file.as_ref(), arguments.token_auth_file.is_none())?;
+        announce(
+            &url,
+            address,
+            file.as_ref(),
+            arguments.token_auth_file.is_none(),
+        )?;
         let served = front.serve(listener, interrupted).await;
         if let Some(file) = file {
             file.remove()?;

@@ -215,7 +215,11 @@ impl ListOptions {
             timeout_seconds: u64::try_from(timeout).ok().filter(|seconds| *seconds > 0),
         };
         let from_state = matches!(options.version.as_deref(), None | Some("0"));
-        if options.watch && options.initial_events.is_none() && options.match_.is_none() && from_state {
+        if options.watch
+            && options.initial_events.is_none()
+            && options.match_.is_none()
+            && from_state
+        {
             options.initial_events = Some(true);
             options.match_ = Some(NOT_OLDER_THAN.into());
         }
@@ -228,7 +232,12 @@ impl ListOptions {
         let errors = if self.watch {
             watch_errors(continue_, match_, self.initial_events)
         } else {
-            list_errors(continue_, self.version.as_deref(), match_, self.initial_events)
+            list_errors(
+                continue_,
+                self.version.as_deref(),
+                match_,
+                self.initial_events,
+            )
         };
         if errors.is_empty() {
             return Ok(());

@@ -11,8 +11,8 @@ use bytes::{Buf, BufMut as _, Bytes, BytesMut};
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use http::header::{
-    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST, HeaderValue, IF_NONE_MATCH, RETRY_AFTER,
-    USER_AGENT, VARY, WARNING,
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST,
+    HeaderValue, IF_NONE_MATCH, RETRY_AFTER, USER_AGENT, VARY, WARNING,
 };
 use http::request::Parts;
 use http::uri::Authority;
@@ -239,9 +239,9 @@ impl EmbeddedApiServer {
             };
             let deadline =
                 *left.get_or_insert_with(|| tokio::time::Instant::now() + VERSION_PATIENCE);
-            let (cached, seen) = self.shared.with(|state| {
-                (state.store.cached_version(), state.store.seen_at(*wanted))
-            });
+            let (cached, seen) = self
+                .shared
+                .with(|state| (state.store.cached_version(), state.store.seen_at(*wanted)));
             if tokio::time::Instant::now() >= deadline {
                 let failure = Failure::version_too_large(*wanted, cached);
                 return match call.is_watch() {
@@ -322,7 +322,12 @@ impl EmbeddedApiServer {
         let resources = self
             .shared
             .with(|state| crate::served::resources(&state.registry));
-        let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let text = |name| {
+            parts
+                .headers
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+        };
         let asked = Asked {
             method: &parts.method,
             path: parts.uri.path(),

@@ -307,8 +307,7 @@ impl Failure {
     /// 406 of the router, which knows media types and no parameters.
     pub(crate) fn unroutable_media_type(available: &[&str]) -> Self {
         let available = available.join(", ");
-        let message =
-            format!("406: Not Acceptable\n\nAvailable representations: {available}");
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
         Self::new(406, "NotAcceptable", message).with(Details::default())
     }
 

@@ -42,7 +42,8 @@ async fn gone(server: &Server, namespace: &str) {
 #[tokio::test]
 async fn bad_parameters() {
     const NUMBER: &str = "strconv.ParseInt: parsing \"x\": invalid syntax";
-    const VERSION: &str = "resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax";
+    const VERSION: &str =
+        "resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax";
     const LIST_VERSION: &str = "invalid resource version: resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax";
     const INITIAL: &str = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list";
     const UNLESS: &str = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided";
@@ -100,7 +101,12 @@ async fn bad_parameters() {
                 None => format!("/api/v1/namespaces/{namespace}{path}"),
             };
             let answer = server.get(&path).await;
-            assert_eq!((answer.code, answer.message()), (*code, message.as_str()), "{}: {path}", server.name);
+            assert_eq!(
+                (answer.code, answer.message()),
+                (*code, message.as_str()),
+                "{}: {path}",
+                server.name
+            );
         }
         gone(&server, &namespace).await;
     }
@@ -112,9 +118,19 @@ async fn one_object_by_name_is_looked_up_as_it_is() {
         let (namespace, path) = filled(&server).await;
         let of_a = format!("{path}?fieldSelector=metadata.name%3Da");
         // A limit makes the version exact, but not for one object.
-        let found = server.get(&format!("{of_a}&limit=1&resourceVersion=1")).await;
-        assert_eq!(found.body["items"].as_array().map(Vec::len), Some(1), "{}", server.name);
-        for query in ["limit=1&resourceVersion=99999999", "resourceVersion=99999999&resourceVersionMatch=Exact"] {
+        let found = server
+            .get(&format!("{of_a}&limit=1&resourceVersion=1"))
+            .await;
+        assert_eq!(
+            found.body["items"].as_array().map(Vec::len),
+            Some(1),
+            "{}",
+            server.name
+        );
+        for query in [
+            "limit=1&resourceVersion=99999999",
+            "resourceVersion=99999999&resourceVersionMatch=Exact",
+        ] {
             let refused = server.get(&format!("{of_a}&{query}")).await;
             assert_eq!(refused.code, 504, "{}", server.name);
             assert_eq!(refused.headers.get("retry-after"), None, "{}", server.name);
@@ -131,18 +147,30 @@ async fn pages_go_on_from_their_token() {
     for server in both::servers().await {
         let (namespace, path) = filled(&server).await;
         let first = server.get(&format!("{path}?limit=1")).await.body;
-        assert_eq!(first["metadata"]["remainingItemCount"], 1, "{}", server.name);
+        assert_eq!(
+            first["metadata"]["remainingItemCount"], 1,
+            "{}",
+            server.name
+        );
         let token = first["metadata"]["continue"].as_str().expect("a token");
         let text = BASE64_URL_SAFE_NO_PAD.decode(token).expect("base64");
         let token_value: Value = serde_json::from_slice(&text).expect("JSON");
         assert_eq!(token_value["start"], "/a\0", "{}", server.name);
-        let rest = server.get(&format!("{path}?limit=1&continue={token}")).await.body;
+        let rest = server
+            .get(&format!("{path}?limit=1&continue={token}"))
+            .await
+            .body;
         assert_eq!(rest["items"][0]["metadata"]["name"], "b", "{}", server.name);
         assert_eq!(rest["metadata"]["continue"], Value::Null, "{}", server.name);
         // A start without a NUL is itself shown.
         let at = BASE64_URL_SAFE_NO_PAD.encode(r#"{"v":"meta.k8s.io/v1","rv":-1,"start":"a"}"#);
         let again = server.get(&format!("{path}?continue={at}")).await.body;
-        assert_eq!(again["items"].as_array().map(Vec::len), Some(2), "{}", server.name);
+        assert_eq!(
+            again["items"].as_array().map(Vec::len),
+            Some(2),
+            "{}",
+            server.name
+        );
         gone(&server, &namespace).await;
     }
 }
@@ -158,29 +186,80 @@ async fn what_is_not_acceptable_is_told_in_what_is() {
         ("/a", "garbage", 406, ROUTED),
         ("/a", "application/*", 406, ROUTED),
         ("?watch=1", "text/html", 406, ROUTED_STREAMS),
-        ("/a", "application/json;as=Table;v=v2;g=meta.k8s.io", 406, THREE),
+        (
+            "/a",
+            "application/json;as=Table;v=v2;g=meta.k8s.io",
+            406,
+            THREE,
+        ),
         ("/a", "application/json;g=meta.k8s.io", 406, THREE),
         ("/a", "application/json;sv=v2", 406, THREE),
         ("/a", "application/json;stream=x", 406, THREE),
-        ("", PARTIAL, 406, "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)"),
+        (
+            "",
+            PARTIAL,
+            406,
+            "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)",
+        ),
         ("/zz", TABLE, 404, "configmaps \"zz\" not found"),
-        ("?includeObject=Foo", TABLE, 400, "Unable to convert to Table as requested: includeObject: Invalid value: \"Foo\": must be 'Metadata', 'Object', 'None', or empty"),
-        ("/zz?includeObject=Foo", TABLE, 404, "configmaps \"zz\" not found"),
+        (
+            "?includeObject=Foo",
+            TABLE,
+            400,
+            "Unable to convert to Table as requested: includeObject: Invalid value: \"Foo\": must be 'Metadata', 'Object', 'None', or empty",
+        ),
+        (
+            "/zz?includeObject=Foo",
+            TABLE,
+            404,
+            "configmaps \"zz\" not found",
+        ),
     ];
     for server in both::servers().await {
         let (namespace, path) = filled(&server).await;
         for (rest, accept, code, message) in cases {
             let answer = accepting(&server, &format!("{path}{rest}"), accept).await;
-            assert_eq!((answer.code, answer.message()), (code, message), "{}: {accept}", server.name);
-            assert_eq!(content_type(&answer), "application/json", "{}: {accept}", server.name);
+            assert_eq!(
+                (answer.code, answer.message()),
+                (code, message),
+                "{}: {accept}",
+                server.name
+            );
+            assert_eq!(
+                content_type(&answer),
+                "application/json",
+                "{}: {accept}",
+                server.name
+            );
             // Where JSON is not accepted as it is, it comes indented.
             let raw = accept != "application/*";
-            assert_eq!(answer.text.starts_with("{\n  \""), raw, "{}: {accept}: {}", server.name, answer.text);
-            assert_eq!(answer.text.ends_with("\n}"), raw, "{}: {accept}", server.name);
+            assert_eq!(
+                answer.text.starts_with("{\n  \""),
+                raw,
+                "{}: {accept}: {}",
+                server.name,
+                answer.text
+            );
+            assert_eq!(
+                answer.text.ends_with("\n}"),
+                raw,
+                "{}: {accept}",
+                server.name
+            );
         }
         let streams = accepting(&server, &format!("{path}?watch=1"), "application/yaml").await;
-        assert_eq!((streams.code, content_type(&streams)), (406, "application/yaml"), "{}", server.name);
-        assert!(streams.text.replace("\n  ", " ").contains(STREAMS), "{}: {}", server.name, streams.text);
+        assert_eq!(
+            (streams.code, content_type(&streams)),
+            (406, "application/yaml"),
+            "{}",
+            server.name
+        );
+        assert!(
+            streams.text.replace("\n  ", " ").contains(STREAMS),
+            "{}: {}",
+            server.name,
+            streams.text
+        );
         gone(&server, &namespace).await;
     }
 }
@@ -190,30 +269,69 @@ async fn answers_are_written_as_they_are_liked_best() {
     for server in both::servers().await {
         let (namespace, path) = filled(&server).await;
         let one = format!("{path}/a");
-        for accept in ["application/json;stream=watch", "application/json;sv=v1", "*/*", "text/html, application/json"] {
+        for accept in [
+            "application/json;stream=watch",
+            "application/json;sv=v1",
+            "*/*",
+            "text/html, application/json",
+        ] {
             let plain = accepting(&server, &one, accept).await;
-            assert_eq!(content_type(&plain), "application/json", "{}: {accept}", server.name);
-            assert!(plain.text.ends_with("}\n") && !plain.text.contains("  "), "{}: {accept}", server.name);
+            assert_eq!(
+                content_type(&plain),
+                "application/json",
+                "{}: {accept}",
+                server.name
+            );
+            assert!(
+                plain.text.ends_with("}\n") && !plain.text.contains("  "),
+                "{}: {accept}",
+                server.name
+            );
         }
-        for (query, accept) in [("?pretty=1", "*/*"), ("?pretty=t", "*/*"), ("", "application/json;pretty=1")] {
+        for (query, accept) in [
+            ("?pretty=1", "*/*"),
+            ("?pretty=t", "*/*"),
+            ("", "application/json;pretty=1"),
+        ] {
             let pretty = accepting(&server, &format!("{one}{query}"), accept).await;
-            assert!(pretty.text.starts_with("{\n  \""), "{}: {query} {accept}", server.name);
-            assert!(pretty.text.ends_with("\n}"), "{}: {query} {accept}", server.name);
+            assert!(
+                pretty.text.starts_with("{\n  \""),
+                "{}: {query} {accept}",
+                server.name
+            );
+            assert!(
+                pretty.text.ends_with("\n}"),
+                "{}: {query} {accept}",
+                server.name
+            );
         }
         let browser = [("user-agent", "Mozilla/5.0 (X11)")];
         let pretty = server.request("GET", &one, &browser, Value::Null).await;
         assert!(pretty.text.starts_with("{\n  \""), "{}", server.name);
-        let plain = server.request("GET", &format!("{one}?pretty=no"), &browser, Value::Null).await;
+        let plain = server
+            .request("GET", &format!("{one}?pretty=no"), &browser, Value::Null)
+            .await;
         assert!(plain.text.starts_with("{\""), "{}", server.name);
 
         let accept = "application/json;q=0.1, application/yaml;q=0.9";
         let yaml = accepting(&server, &one, accept).await;
         assert_eq!(content_type(&yaml), "application/yaml", "{}", server.name);
         let head = "apiVersion: v1\ndata:\n  k: \"yes\"\n  text: |\n    a\n    b\nkind: ConfigMap\nmetadata:\n";
-        assert!(yaml.text.starts_with(head), "{}: {}", server.name, yaml.text);
+        assert!(
+            yaml.text.starts_with(head),
+            "{}: {}",
+            server.name,
+            yaml.text
+        );
         let accept = "application/yaml;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
         let partial = accepting(&server, &one, accept).await;
-        assert!(partial.text.starts_with("apiVersion: meta.k8s.io/v1\nkind: PartialObjectMetadata\n"), "{}", server.name);
+        assert!(
+            partial
+                .text
+                .starts_with("apiVersion: meta.k8s.io/v1\nkind: PartialObjectMetadata\n"),
+            "{}",
+            server.name
+        );
         let missing = accepting(&server, &format!("{path}/zz"), "application/yaml").await;
         let expected = "apiVersion: v1\ncode: 404\ndetails:\n  kind: configmaps\n  name: zz\nkind: Status\nmessage: configmaps \"zz\" not found\nmetadata: {}\nreason: NotFound\nstatus: Failure\n";
         assert_eq!(missing.text, expected, "{}", server.name);
@@ -224,10 +342,16 @@ async fn answers_are_written_as_they_are_liked_best() {
 #[tokio::test]
 async fn only_custom_resources_know_head() {
     for server in both::servers().await {
-        let head = server.request("HEAD", "/api/v1/namespaces/default", &[], Value::Null).await;
+        let head = server
+            .request("HEAD", "/api/v1/namespaces/default", &[], Value::Null)
+            .await;
         assert_eq!(head.code, 405, "{}", server.name);
         assert_eq!(head.headers["content-length"], "197", "{}", server.name);
-        assert_eq!(head.headers["cache-control"], "no-cache, private", "{}", server.name);
+        assert_eq!(
+            head.headers["cache-control"], "no-cache, private",
+            "{}",
+            server.name
+        );
     }
 }
 
@@ -237,7 +361,12 @@ async fn large_answers_are_compressed_where_that_is_asked_for() {
         let (namespace, path) = filled(&server).await;
         let large = json!({"metadata": {"name": "large"}, "data": {"k": "x".repeat(131_072)}});
         let made = server.post(&path, large).await;
-        assert_eq!(made.headers.get("content-encoding"), None, "{}", server.name);
+        assert_eq!(
+            made.headers.get("content-encoding"),
+            None,
+            "{}",
+            server.name
+        );
         for (rest, coding, compressed) in [
             ("/large", "gzip", true),
             ("", "deflate, gzip", true),
@@ -246,10 +375,17 @@ async fn large_answers_are_compressed_where_that_is_asked_for() {
             ("/a", "gzip", false),
         ] {
             let headers = [("accept-encoding", coding)];
-            let answer = server.request("GET", &format!("{path}{rest}"), &headers, Value::Null).await;
+            let answer = server
+                .request("GET", &format!("{path}{rest}"), &headers, Value::Null)
+                .await;
             let found = answer.headers.get("content-encoding").is_some();
             assert_eq!(found, compressed, "{}: {rest} {coding}", server.name);
-            assert_eq!(answer.headers.get("vary").is_some(), compressed, "{}: {rest} {coding}", server.name);
+            assert_eq!(
+                answer.headers.get("vary").is_some(),
+                compressed,
+                "{}: {rest} {coding}",
+                server.name
+            );
         }
         // Of watches, those that begin with a list.
         for (query, compressed) in [("allowWatchBookmarks=1", true), ("", false)] {

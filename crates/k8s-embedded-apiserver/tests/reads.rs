@@ -383,7 +383,9 @@ async fn a_version_to_come_is_watched_in_silence() {
         (code, status["message"].as_str()),
         (
             500,
-            Some("resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax")
+            Some(
+                "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax"
+            )
         )
     );
 }

@@ -18,7 +18,12 @@ use tokio::time::Instant;
 #[tokio::test(start_paused = true)]
 async fn bookmarks_come_each_minute_and_before_the_end() {
     let api = Api::new();
-    for (seconds, expected) in [(150, vec![60, 120, 148]), (60, vec![58]), (3, vec![1]), (2, vec![])] {
+    for (seconds, expected) in [
+        (150, vec![60, 120, 148]),
+        (60, vec![58]),
+        (3, vec![1]),
+        (2, vec![]),
+    ] {
         let query = format!("allowWatchBookmarks=true&timeoutSeconds={seconds}");
         let begun = Instant::now();
         let mut watch = api.watch(&format!("{CONFIG_MAPS}?{query}")).await;
@@ -53,7 +58,8 @@ async fn initial_events_of_a_version_to_come() {
     let near = format!("{CONFIG_MAPS}?{query}&resourceVersion={}", last + 1);
     let other = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        api.make("/api/v1/namespaces/default/secrets", named("s")).await
+        api.make("/api/v1/namespaces/default/secrets", named("s"))
+            .await
     };
     let (mut watch, _) = tokio::join!(api.watch(&near), other);
     assert_eq!(begun.elapsed(), Duration::from_secs(1));
@@ -80,10 +86,14 @@ async fn versions_are_compacted_after_a_while() {
     let (code, status) = api.get(&next).await;
     assert_eq!(code, 410);
     let fresh = status["metadata"]["continue"].as_str().expect("a token");
-    let (_, page) = api.get(&format!("{CONFIG_MAPS}?limit=1&continue={fresh}")).await;
+    let (_, page) = api
+        .get(&format!("{CONFIG_MAPS}?limit=1&continue={fresh}"))
+        .await;
     assert_eq!(page["items"][0]["metadata"]["name"], "aa");
     // Watches have a memory of their own.
-    let mut watch = api.watch(&format!("{CONFIG_MAPS}?resourceVersion={at}")).await;
+    let mut watch = api
+        .watch(&format!("{CONFIG_MAPS}?resourceVersion={at}"))
+        .await;
     assert_eq!(watch.told().await, "ADDED aa");
 
     let never = Api(EmbeddedApiServer::builder()
@@ -92,8 +102,14 @@ async fn versions_are_compacted_after_a_while() {
     let old = never.make(CONFIG_MAPS, named("a")).await;
     never.make(CONFIG_MAPS, named("b")).await;
     tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
-    let exact = format!("{CONFIG_MAPS}?resourceVersion={}&resourceVersionMatch=Exact", version(&old));
-    assert_eq!(never.get(&exact).await.1["items"].as_array().map(Vec::len), Some(1));
+    let exact = format!(
+        "{CONFIG_MAPS}?resourceVersion={}&resourceVersionMatch=Exact",
+        version(&old)
+    );
+    assert_eq!(
+        never.get(&exact).await.1["items"].as_array().map(Vec::len),
+        Some(1)
+    );
 }
 
 /// Counts how often it is woken.

@@ -17,17 +17,13 @@ pub(super) fn kinds() -> Vec<Kind> {
             .on_create(defaults::batch::new_job)
             .validated(validation::batch::job)
             .warned(pod_warnings::job),
-        Kind::row(
-            ("batch", "v1", "CronJob"),
-            "cronjobs",
-            "cronjob"
-        )
-        .short(&["cj"])
-        .in_all()
-        .with_status()
-        .generation(Generation::Spec)
-        .defaults(defaults::batch::cron_job)
-        .validated(validation::batch::cron_job)
-        .warned(pod_warnings::cron_job),
+        Kind::row(("batch", "v1", "CronJob"), "cronjobs", "cronjob")
+            .short(&["cj"])
+            .in_all()
+            .with_status()
+            .generation(Generation::Spec)
+            .defaults(defaults::batch::cron_job)
+            .validated(validation::batch::cron_job)
+            .warned(pod_warnings::cron_job),
     ]
 }

@@ -1,6 +1,5 @@
 //! Pods, and what core/v1 has to make them.
 
-
 use crate::kinds::{Generation, Kind, Subresource};
 use crate::selector::FieldRules;
 use crate::{defaults, pod_warnings, validation};
@@ -64,21 +63,12 @@ pub(super) fn kinds() -> Vec<Kind> {
             .validated(validation::pods::pod)
             .warned(pod_warnings::pod)
             .subresources(POD_SUBRESOURCES),
-        Kind::row(
-            ("", "v1", "Binding"),
-            "bindings",
-            "binding"
-        )
-        .verbs(&["create"]),
-        Kind::row(
-            ("", "v1", "PodTemplate"),
-            "podtemplates",
-            "podtemplate"
-        )
-        .answers_with_object()
-        .generation(Generation::Content)
-        .defaults(defaults::pods::pod_template)
-        .validated(validation::pods::pod_template),
+        Kind::row(("", "v1", "Binding"), "bindings", "binding").verbs(&["create"]),
+        Kind::row(("", "v1", "PodTemplate"), "podtemplates", "podtemplate")
+            .answers_with_object()
+            .generation(Generation::Content)
+            .defaults(defaults::pods::pod_template)
+            .validated(validation::pods::pod_template),
         Kind::row(
             ("", "v1", "ReplicationController"),
             "replicationcontrollers",

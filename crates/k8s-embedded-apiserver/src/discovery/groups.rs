@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::aggregated::{self, Form};
-use super::{ApiResource, ApiSubresource, Asked, JSON, Reply, group_names, resources_of, versions_of};
+use super::{
+    ApiResource, ApiSubresource, Asked, JSON, Reply, group_names, resources_of, versions_of,
+};
 use crate::status::Failure;
 use crate::table::{MEDIA_TYPES, clauses};
 

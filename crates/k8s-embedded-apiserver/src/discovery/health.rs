@@ -68,7 +68,8 @@ pub(super) fn reply(asked: &Asked<'_>) -> Option<Reply> {
 }
 
 fn all(name: &str, asked: &Asked<'_>) -> String {
-    let query: Vec<_> = form_urlencoded::parse(asked.query.unwrap_or_default().as_bytes()).collect();
+    let query: Vec<_> =
+        form_urlencoded::parse(asked.query.unwrap_or_default().as_bytes()).collect();
     if !query.iter().any(|(key, _)| key == "verbose") {
         return "ok".into();
     }

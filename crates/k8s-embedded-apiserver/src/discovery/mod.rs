@@ -10,7 +10,6 @@ mod version;
 use http::Method;
 use serde_json::{Value, json};
 
-
 use crate::status::Failure;
 
 /// A resource as discovery shows it. Subresources follow in `subresources`.
@@ -221,7 +220,9 @@ mod tests {
 
     fn json_at(path: &str) -> Value {
         match replied(path, "") {
-            Some(Reply::Json(_, value) | Reply::Tagged(_, value) | Reply::Indented(_, value)) => value,
+            Some(Reply::Json(_, value) | Reply::Tagged(_, value) | Reply::Indented(_, value)) => {
+                value
+            }
             other => panic!("{path}: {other:?}"),
         }
     }
@@ -307,17 +308,31 @@ mod tests {
 
     #[test]
     fn health() {
-        for path in ["/healthz", "/readyz", "/livez", "/readyz/ping", "/livez?exclude=no"] {
+        for path in [
+            "/healthz",
+            "/readyz",
+            "/livez",
+            "/readyz/ping",
+            "/livez?exclude=no",
+        ] {
             assert_eq!(replied(path, ""), Some(Reply::Text("ok".into())), "{path}");
         }
-        for path in ["/healthz/", "/livez/nope", "/livez/shutdown", "/healthz/ping/x"] {
+        for path in [
+            "/healthz/",
+            "/livez/nope",
+            "/livez/shutdown",
+            "/healthz/ping/x",
+        ] {
             assert_eq!(replied(path, ""), None, "{path}");
         }
-        let Some(Reply::Text(text)) = replied("/readyz?verbose&exclude=b&exclude=a&exclude=etcd", "")
+        let Some(Reply::Text(text)) =
+            replied("/readyz?verbose&exclude=b&exclude=a&exclude=etcd", "")
         else {
             panic!()
         };
-        assert!(text.starts_with("[+]ping ok\n[+]log ok\n[+]etcd excluded: ok\n[+]etcd-readiness ok\n"));
+        assert!(
+            text.starts_with("[+]ping ok\n[+]log ok\n[+]etcd excluded: ok\n[+]etcd-readiness ok\n")
+        );
         let end = "[+]shutdown ok\nwarn: some health checks cannot be excluded: no matches for \"a\",\"b\"\nreadyz check passed\n";
         assert!(text.ends_with(end), "{text}");
     }

@@ -208,7 +208,11 @@ fn style(text: &str, is_key: bool) -> Style {
     let wide_break = text.chars().any(|c| is_break(c) && c != '\n');
     if text.contains('\n') {
         let literal = !special && !wide_break && !text.ends_with(' ') && !is_key;
-        return if literal { Style::Literal } else { Style::Double };
+        return if literal {
+            Style::Literal
+        } else {
+            Style::Double
+        };
     }
     if !reads_as_text(text) || special || wide_break {
         return Style::Double;
@@ -251,9 +255,10 @@ fn is_plain(text: &str) -> bool {
 /// Whether a text without quotes is read as a text, and not as a number, a time or a word with a meaning.
 fn reads_as_text(text: &str) -> bool {
     const WORDS: &[&str] = &[
-        "", "~", "null", "Null", "NULL", "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on",
-        "On", "ON", "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF", ".nan",
-        ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF",
+        "", "~", "null", "Null", "NULL", "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE",
+        "on", "On", "ON", "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off",
+        "OFF", ".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf",
+        "-.Inf", "-.INF",
     ];
     if WORDS.contains(&text) {
         return false;
@@ -314,7 +319,10 @@ fn is_decimal(text: &str) -> bool {
 fn is_base_60(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
-    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let number = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'_')
+    };
     let mut parts = whole.split(':');
     let first = parts.next().unwrap_or_default();
     let mut sixties = parts.peekable();
@@ -332,7 +340,11 @@ fn is_base_60(text: &str) -> bool {
 /// A date, or a date and a time.
 fn is_time(text: &str) -> bool {
     fn digits<'a>(text: &mut &'a str, least: usize, most: usize) -> Option<&'a str> {
-        let count = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
+        let count = text
+            .bytes()
+            .take(most)
+            .take_while(u8::is_ascii_digit)
+            .count();
         let (found, rest) = text.split_at_checked(count).filter(|_| count >= least)?;
         *text = rest;
         Some(found)
@@ -352,7 +364,8 @@ fn is_time(text: &str) -> bool {
         mark(&mut rest, &['-'])?;
         let month = number(&mut rest, 1..=12)?;
         mark(&mut rest, &['-'])?;
-        let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+        let leap =
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         let last = match month {
             2 => 28 + u32::from(leap),
             4 | 6 | 9 | 11 => 30,
@@ -404,7 +417,8 @@ fn is_break(c: char) -> bool {
 }
 
 fn is_printable(c: char) -> bool {
-    matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}') && c != '\u{feff}'
+    matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
+        && c != '\u{feff}'
 }
 
 fn escape(c: char) -> String {
@@ -436,7 +450,11 @@ fn escape(c: char) -> String {
 /// The order of keys: letters after everything else, runs of digits by their value.
 fn natural(left: &str, right: &str) -> Ordering {
     let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
-    let Some(at) = left.iter().zip(&right).position(|(left, right)| left != right) else {
+    let Some(at) = left
+        .iter()
+        .zip(&right)
+        .position(|(left, right)| left != right)
+    else {
         return left.len().cmp(&right.len());
     };
     let (l, r) = (left[at], right[at]);

@@ -39,7 +39,9 @@ impl Compaction {
         }
         let passed = now.duration_since(self.next).as_nanos() / self.interval.as_nanos();
         // Nothing was written in between, so that every end but the first found the same version.
-        self.floor = self.floor.max(if passed > 0 { version } else { self.candidate });
+        self.floor = self
+            .floor
+            .max(if passed > 0 { version } else { self.candidate });
         self.candidate = version;
         let rest = now.duration_since(self.next).as_nanos() % self.interval.as_nanos();
         let rest = Duration::from_nanos(u64::try_from(rest).unwrap_or(0));

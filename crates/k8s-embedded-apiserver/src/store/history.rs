@@ -64,7 +64,10 @@ impl History {
             }
         };
         let (first, end) = (after(version), after(last));
-        let next = self.changes.get(first.max(end)).map(|change| change.version);
+        let next = self
+            .changes
+            .get(first.max(end))
+            .map(|change| change.version);
         Ok((self.changes.range(first..first.max(end)), next))
     }
 

@@ -64,9 +64,7 @@ impl Lag {
 
     /// When the watch cache will have seen a version that was written; `None` if it has.
     pub(super) fn due(&self, version: u64) -> Option<Instant> {
-        let first = self
-            .unseen
-            .partition_point(|(_, unseen)| *unseen < version);
+        let first = self.unseen.partition_point(|(_, unseen)| *unseen < version);
         let (due, _) = self.unseen.get(first)?;
         (*due > Instant::now()).then_some(*due)
     }

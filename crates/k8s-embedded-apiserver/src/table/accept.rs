@@ -77,7 +77,11 @@ impl<'a> Clause<'a> {
 
     /// The last parameter of this name, empty where there is none.
     fn parameter(&self, key: &str) -> &'a str {
-        let found = self.parameters.iter().rev().find(|(known, _)| *known == key);
+        let found = self
+            .parameters
+            .iter()
+            .rev()
+            .find(|(known, _)| *known == key);
         found.map_or("", |(_, value)| *value)
     }
 
@@ -89,10 +93,13 @@ impl<'a> Clause<'a> {
     /// `as`, `g` and `v`: what the object shall be turned into, of which group and version.
     pub(crate) fn transform(&self) -> Option<(&'a str, &'a str, &'a str)> {
         let transforms = |(key, _): &(&str, &str)| matches!(*key, "as" | "g" | "v");
-        self.parameters
-            .iter()
-            .any(transforms)
-            .then(|| (self.parameter("as"), self.parameter("g"), self.parameter("v")))
+        self.parameters.iter().any(transforms).then(|| {
+            (
+                self.parameter("as"),
+                self.parameter("g"),
+                self.parameter("v"),
+            )
+        })
     }
 
     /// Whether what is left of the parameters can be met; versions of the server are known to resources only.
@@ -168,7 +175,11 @@ pub(crate) fn route(header: &str, is_watchable: bool) -> Result<(), Failure> {
     }
     let streams = if is_watchable { STREAM_TYPES } else { &[] };
     let known = |range: &str| {
-        let media = range.split(';').next().unwrap_or_default().trim_matches(' ');
+        let media = range
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim_matches(' ');
         media == "*/*" || MEDIA_TYPES.contains(&media)
     };
     if header.split(',').any(known) {
@@ -210,10 +221,7 @@ mod tests {
     fn parameters() {
         let header = "application/json;as=Table;v=v1; g=meta.k8s.io;q=0.1";
         let clauses = clauses(header);
-        assert_eq!(
-            clauses[0].transform(),
-            Some(("Table", "meta.k8s.io", "v1"))
-        );
+        assert_eq!(clauses[0].transform(), Some(("Table", "meta.k8s.io", "v1")));
         assert!(clauses[0].takes_json());
     }
 
@@ -225,8 +233,14 @@ mod tests {
         };
         for (header, expected) in [
             ("", json(false)),
-            ("application/json;as=Table;v=v1;g=meta.k8s.io", Encoding::RAW),
-            ("application/json;as=Table;v=v1;g=meta.k8s.io, */*", json(false)),
+            (
+                "application/json;as=Table;v=v1;g=meta.k8s.io",
+                Encoding::RAW,
+            ),
+            (
+                "application/json;as=Table;v=v1;g=meta.k8s.io, */*",
+                json(false),
+            ),
             ("application/json;pretty=1", json(true)),
             ("application/json;sv=v1", Encoding::RAW),
             (

@@ -118,7 +118,10 @@ impl Rendering {
 
     /// Whether one object can be shown so.
     pub(crate) fn fits_one(&self) -> bool {
-        !matches!(self.representation, Representation::PartialObjectMetadataList(_))
+        !matches!(
+            self.representation,
+            Representation::PartialObjectMetadataList(_)
+        )
     }
 
     /// Whether objects are shown as they are.

@@ -35,7 +35,10 @@ pub(crate) fn definition_warnings(object: &Value, old: Option<&Value>) -> Vec<St
         let mut found = Vec::new();
         for version in list(object, "/spec/versions") {
             let schema = version.pointer("/schema/openAPIV3Schema");
-            for warning in schema.map(k8s_custom_schema::schema_warnings).unwrap_or_default() {
+            for warning in schema
+                .map(k8s_custom_schema::schema_warnings)
+                .unwrap_or_default()
+            {
                 if !found.contains(&warning) {
                     found.push(warning);
                 }

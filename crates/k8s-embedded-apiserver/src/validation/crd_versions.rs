@@ -287,7 +287,10 @@ fn webhook(spec: &Value, is_set: bool, errors: &mut Vec<FieldError>) {
         for field in ["name", "namespace"] {
             if text(config, &format!("/service/{field}")).is_empty() {
                 let path = format!("{PATH}.service.{field}");
-                errors.push(FieldError::required(path, format!("service {field} is required")));
+                errors.push(FieldError::required(
+                    path,
+                    format!("service {field} is required"),
+                ));
             }
         }
     }

@@ -111,7 +111,9 @@ impl Continue {
     pub(super) fn key(&self, namespace: Option<&str>) -> String {
         let start = self.start.strip_prefix('/').unwrap_or(&self.start);
         // A token says "the first one that is not before key and a NUL", which is the one after key.
-        let start = start.strip_suffix('\0').map_or_else(|| before(start), Into::into);
+        let start = start
+            .strip_suffix('\0')
+            .map_or_else(|| before(start), Into::into);
         match namespace {
             Some(namespace) => format!("{namespace}/{start}"),
             None => start,
@@ -183,7 +185,10 @@ mod tests {
     fn what_is_no_token_is_refused_as_by_the_real_server() {
         let token = |json: &str| BASE64.encode(json);
         for (text, expected) in [
-            ("abc", "invalid character 'i' looking for beginning of value"),
+            (
+                "abc",
+                "invalid character 'i' looking for beginning of value",
+            ),
             ("!!!", "illegal base64 data at input byte 0"),
             ("eyJ2Ijo=", "illegal base64 data at input byte 7"),
             ("e30", "server does not recognize this encoded version "),
@@ -199,7 +204,10 @@ mod tests {
                 &token(r#"{"v":"meta.k8s.io/v2","rv":100,"start":"a"}"#),
                 "server does not recognize this encoded version meta.k8s.io/v2",
             ),
-            (&token(r#"{"v":"meta.k8s.io/v1","rv":100,"start":"../a"}"#), "../a"),
+            (
+                &token(r#"{"v":"meta.k8s.io/v1","rv":100,"start":"../a"}"#),
+                "../a",
+            ),
             (
                 &token(r#"{"v":"meta.k8s.io/v1","rv":"x","start":"kube"}"#),
                 "json: cannot unmarshal string into Go struct field continueToken.rv of type int64",

@@ -93,9 +93,8 @@ impl Moment {
         let Some(text) = options.version.as_deref() else {
             return Ok(Self::Now);
         };
-        let version = query::version(text).map_err(|error| {
-            Failure::bad_request(format!("invalid resource version: {error}"))
-        })?;
+        let version = query::version(text)
+            .map_err(|error| Failure::bad_request(format!("invalid resource version: {error}")))?;
         Ok(match (options.is_exact(), options.is_legacy_exact()) {
             (true, _) if single => Self::ReachedAt(version),
             (_, true) if single => Self::Reached(version),
@@ -147,7 +146,10 @@ pub(super) fn list(state: &mut State, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// The objects that a deletecollection is about, and the list that answers it.
-pub(super) fn selected(state: &mut State, call: &Call) -> Result<(Vec<Arc<Object>>, List), Failure> {
+pub(super) fn selected(
+    state: &mut State,
+    call: &Call,
+) -> Result<(Vec<Arc<Object>>, List), Failure> {
     let (options, selection) = asked(call)?;
     match read(state, call, &options, &selection)? {
         Listed::List(objects, list) => Ok((objects, list)),
@@ -176,9 +178,10 @@ fn read(
             "specifying resource version is not allowed when using continue",
         ));
     }
-    let single = selection.fields.name().filter(|_| {
-        token.is_none() && (selection.namespace.is_some() || !call.kind().namespaced)
-    });
+    let single = selection
+        .fields
+        .name()
+        .filter(|_| token.is_none() && (selection.namespace.is_some() || !call.kind().namespaced));
     let moment = Moment::new(options, token.as_ref(), single.is_some())?;
     let version = match moment.version(state) {
         Ok(version) => version,

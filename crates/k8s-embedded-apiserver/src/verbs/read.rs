@@ -11,7 +11,8 @@ pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         return Ok(call.object(200, &object, Vec::new()));
     };
     // A version asks for the watch cache, which may be behind.
-    let version = query::version(version).map_err(|error| Failure::unclassified(error.to_string()))?;
+    let version =
+        query::version(version).map_err(|error| Failure::unclassified(error.to_string()))?;
     let cached = state.store.cached_version();
     if version > cached {
         return Ok(Answer::NotYet(version));
