@@ -136,7 +136,7 @@ fn a_hundred_are_told() {
 #[test]
 fn empty_and_null() {
     for (kind, text, expected) in [
-        ("ConfigMap", r#"null"#, json!({"metadata": {}})),
+        ("ConfigMap", r"null", json!({"metadata": {}})),
         (
             "ConfigMap",
             r#"{"metadata":null,"data":{"a":null,"b":""},"binaryData":{"c":null,"d":""},"immutable":false}"#,

@@ -207,7 +207,7 @@ fn is_credit_card(text: &str) -> bool {
             (_, double) => double,
         })
         .sum();
-    CREDIT_CARD.is_match(&digits) && sum % 10 == 0
+    CREDIT_CARD.is_match(&digits) && sum.is_multiple_of(10)
 }
 
 pub(crate) fn is_date(text: &str) -> bool {

@@ -193,7 +193,11 @@ fn refusal(text: &str) -> Option<String> {
                         || (rest.starts_with('<')
                             && !rest.starts_with("<=")
                             && !rest.starts_with("<!"));
-                    if !named {
+                    if named {
+                        while at(index).is_some_and(|c| c != '>') {
+                            index += 1;
+                        }
+                    } else {
                         let flags: String =
                             rest.chars().take_while(|c| "imsU-".contains(*c)).collect();
                         let end = rest.chars().nth(flags.chars().count());
@@ -210,10 +214,6 @@ fn refusal(text: &str) -> Option<String> {
                             depth -= 1;
                             index += 2 + flags.chars().count();
                         } else {
-                            index += 1;
-                        }
-                    } else {
-                        while at(index).is_some_and(|c| c != '>') {
                             index += 1;
                         }
                     }

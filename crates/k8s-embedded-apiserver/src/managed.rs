@@ -309,12 +309,9 @@ pub(crate) fn apply(
         now: &now,
     };
     let made;
-    let live = match live {
-        Some(live) => live,
-        None => {
-            made = empty(write.kind);
-            &made
-        }
+    let live = if let Some(live) = live { live } else {
+        made = empty(write.kind);
+        &made
     };
     k8s_structured_merge::apply(&versions, live, config, &writer, force)
 }

@@ -128,7 +128,7 @@ async fn floods_and_garbage() {
         ),
     ] {
         let answer = served.send(request.as_bytes()).await;
-        assert_eq!(status(&answer), code, "{name}: {:.300}", answer);
+        assert_eq!(status(&answer), code, "{name}: {answer:.300}");
     }
 }
 

@@ -207,9 +207,7 @@ impl Story {
 
     /// The events about the object, once there is one for each generation.
     fn events(&self, target: &Target, ns: &str) -> String {
-        let script = format!(
-            "kubectl get events --field-selector involvedObject.kind!=Lease --sort-by=.message -o custom-columns=R:.reason,T:.type,O:.involvedObject.name,C:.source.component,P:.reportingComponent,M:.message"
-        );
+        let script = "kubectl get events --field-selector involvedObject.kind!=Lease --sort-by=.message -o custom-columns=R:.reason,T:.type,O:.involvedObject.name,C:.source.component,P:.reportingComponent,M:.message".to_string();
         let found = target.until(ns, &script, |found| found.matches("Converged").count() >= 2);
         mask::masked(&found, ns)
     }

@@ -137,7 +137,7 @@ async fn bookmarks_are_as_far_behind() {
     assert_eq!(watch.told().await, "ADDED a");
     assert_eq!(watch.told().await, "ADDED old");
     assert_eq!(watch.told().await, "BOOKMARK -");
-    tokio::time::sleep(Duration::from_secs(60) - LAG / 2).await;
+    tokio::time::sleep(Duration::from_secs(60).checked_sub(LAG / 2).unwrap()).await;
     let secret = api
         .make("/api/v1/namespaces/default/secrets", named("s"))
         .await;

@@ -173,18 +173,14 @@ fn without_uids(text: &str) -> String {
     };
     let (mut out, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {
-        match rest
+        if let Some(_) = rest
             .get(..36)
-            .filter(|part| hex(part) && part.matches('-').count() == 4)
-        {
-            Some(_) => {
-                out.push_str("<uid>");
-                rest = &rest[36..];
-            }
-            None => {
-                out.push(c);
-                rest = &rest[c.len_utf8()..];
-            }
+            .filter(|part| hex(part) && part.matches('-').count() == 4) {
+            out.push_str("<uid>");
+            rest = &rest[36..];
+        } else {
+            out.push(c);
+            rest = &rest[c.len_utf8()..];
         }
     }
     out

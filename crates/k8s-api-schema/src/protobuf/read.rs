@@ -118,7 +118,7 @@ fn put(
                 match field? {
                     (1, Payload::Bytes(text)) => key = String::from_utf8_lossy(text).into_owned(),
                     (2, payload) => {
-                        found = Some(value(payload, schema, map_type.values, depth + 1)?)
+                        found = Some(value(payload, schema, map_type.values, depth + 1)?);
                     }
                     _ => {}
                 }

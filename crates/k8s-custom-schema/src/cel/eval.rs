@@ -84,7 +84,7 @@ pub(super) fn eval<'a>(expr: &'a IdedExpr, scope: &mut Scope<'a>) -> Outcome {
             for (index, item) in list.elements.iter().enumerate() {
                 match (eval(item, scope)?, list.optional_indices.contains(&index)) {
                     (Val::Optional(value), true) => {
-                        items.extend(value.map(|value| (*value).clone()))
+                        items.extend(value.map(|value| (*value).clone()));
                     }
                     (value, _) => items.push(value),
                 }

@@ -289,7 +289,7 @@ fn widen(metric: &Value, side: &str) -> Value {
         }
         let values = entry_mut(&mut to, side);
         for (key, name) in VALUES {
-            if let Some(value) = from.get(&value_name(source, side, name)) {
+            if let Some(value) = from.get(value_name(source, side, name)) {
                 values.insert((*key).into(), value.clone());
             }
         }

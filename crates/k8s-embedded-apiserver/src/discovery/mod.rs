@@ -103,7 +103,7 @@ fn takes_method(method: &Method, path: &str) -> bool {
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     let is_routed = matches!(
         segments[..],
-        ["version"] | ["api"] | ["api", _] | ["apis", _, _]
+        ["version" | "api"] | ["api", _] | ["apis", _, _]
     );
     !is_routed || method == Method::GET
 }

@@ -217,10 +217,7 @@ fn style(text: &str, is_key: bool) -> Style {
     if !reads_as_text(text) || special || wide_break {
         return Style::Double;
     }
-    match is_plain(text) {
-        true => Style::Plain,
-        false => Style::Single,
-    }
+    if is_plain(text) { Style::Plain } else { Style::Single }
 }
 
 /// Whether a text of one line means itself without quotes.

@@ -160,10 +160,10 @@ impl State {
             for finalizer in left.finalizers() {
                 *remains.finalizers.entry(finalizer.into()).or_default() += 1;
             }
-            if !left.finalizers().is_empty() {
-                remains.estimate = FINALIZER_ESTIMATE;
-            } else {
+            if left.finalizers().is_empty() {
                 remains.estimate = remains.estimate.max(1);
+            } else {
+                remains.estimate = FINALIZER_ESTIMATE;
             }
         }
     }
@@ -216,27 +216,21 @@ impl Remains {
             set_condition(namespace, type_, "False", reason, message, now);
         }
         let type_ = "NamespaceContentRemaining";
-        match resources {
-            Some(text) => {
-                set_condition(namespace, type_, "True", "SomeResourcesRemain", &text, now)
-            }
-            None => {
-                let text = "All content successfully removed";
-                set_condition(namespace, type_, "False", "ContentRemoved", text, now);
-            }
+        if let Some(text) = resources {
+            set_condition(namespace, type_, "True", "SomeResourcesRemain", &text, now);
+        } else {
+            let text = "All content successfully removed";
+            set_condition(namespace, type_, "False", "ContentRemoved", text, now);
         }
         let type_ = "NamespaceFinalizersRemaining";
-        match finalizers {
-            Some(text) => {
-                set_condition(namespace, type_, "True", "SomeFinalizersRemain", &text, now);
-            }
-            None => {
-                let (reason, text) = (
-                    "ContentHasNoFinalizers",
-                    "All content-preserving finalizers finished",
-                );
-                set_condition(namespace, type_, "False", reason, text, now);
-            }
+        if let Some(text) = finalizers {
+            set_condition(namespace, type_, "True", "SomeFinalizersRemain", &text, now);
+        } else {
+            let (reason, text) = (
+                "ContentHasNoFinalizers",
+                "All content-preserving finalizers finished",
+            );
+            set_condition(namespace, type_, "False", reason, text, now);
         }
     }
 }

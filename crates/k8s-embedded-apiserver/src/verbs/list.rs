@@ -279,10 +279,7 @@ impl Page<'_> {
             items,
         };
         // A list alone has no use for them, and its items may be these very objects.
-        let objects = match self.call.method == http::Method::DELETE {
-            true => objects.iter().map(|object| (*object).clone()).collect(),
-            false => Vec::new(),
-        };
+        let objects = if self.call.method == http::Method::DELETE { objects.iter().map(|object| (*object).clone()).collect() } else { Vec::new() };
         Listed::List(objects, list)
     }
 }

@@ -328,7 +328,7 @@ fn odd_text(rng: &mut StdRng) -> String {
 fn odd(rng: &mut StdRng) -> Value {
     match rng.random_range(0..12) {
         0 => Value::Null,
-        1 => json!(rng.next_u32() % 2 == 0),
+        1 => json!(rng.next_u32().is_multiple_of(2)),
         2 => json!(rng.random_range(-2..70_000)),
         3 => json!(i64::MIN),
         4 => json!(u64::MAX),
