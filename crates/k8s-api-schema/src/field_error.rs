@@ -171,7 +171,7 @@ impl FieldError {
     }
 
     /// The cause's reason.
-    #[must_use] 
+    #[must_use]
     pub fn reason(&self) -> &'static str {
         match self.kind {
             Type::Invalid => "FieldValueInvalid",
@@ -188,7 +188,7 @@ impl FieldError {
     }
 
     /// The text without the field: the cause's message.
-    #[must_use] 
+    #[must_use]
     pub fn body(&self) -> String {
         let word = match self.kind {
             Type::Invalid | Type::TypeInvalid => "Invalid value",
@@ -259,7 +259,7 @@ pub fn print_float(value: f64) -> String {
 }
 
 /// `text` in double quotes with the escapes of Go's `%q`.
-#[must_use] 
+#[must_use]
 pub fn quote(text: &str) -> String {
     use std::fmt::Write as _;
 

@@ -171,7 +171,10 @@ impl Decoded {
         let unknown = unknown
             .into_iter()
             .map(|path| Cow::from(format!("unknown field {}", k8s_api_schema::quote(path))));
-        self.strict.iter().map(std::convert::Into::into).chain(unknown)
+        self.strict
+            .iter()
+            .map(std::convert::Into::into)
+            .chain(unknown)
     }
 
     /// What is said about unknown and duplicate fields.

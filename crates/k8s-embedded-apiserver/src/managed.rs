@@ -309,7 +309,9 @@ pub(crate) fn apply(
         now: &now,
     };
     let made;
-    let live = if let Some(live) = live { live } else {
+    let live = if let Some(live) = live {
+        live
+    } else {
         made = empty(write.kind);
         &made
     };

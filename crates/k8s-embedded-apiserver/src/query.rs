@@ -168,7 +168,11 @@ fn manager_errors(manager: &str, errors: &mut Vec<FieldError>) {
 /// The text is no number. What becomes of that differs between the verbs.
 pub(crate) fn version(text: &str) -> Result<u64, FieldError> {
     // Like the real server, which takes no sign.
-    let parsed = if text.starts_with('+') { None } else { Some(text.parse::<u64>()) };
+    let parsed = if text.starts_with('+') {
+        None
+    } else {
+        Some(text.parse::<u64>())
+    };
     let why = match parsed {
         Some(Ok(version)) => return Ok(version),
         Some(Err(error)) if *error.kind() == IntErrorKind::PosOverflow => "value out of range",

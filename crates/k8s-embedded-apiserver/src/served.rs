@@ -21,7 +21,11 @@ pub(crate) fn resources(registry: &Registry) -> Vec<ApiResource> {
 }
 
 fn resource(kind: &Kind) -> ApiResource {
-    let verbs = if kind.is_custom() { CUSTOM_VERBS } else { kind.verbs };
+    let verbs = if kind.is_custom() {
+        CUSTOM_VERBS
+    } else {
+        kind.verbs
+    };
     let texts =
         |texts: &[std::borrow::Cow<'static, str>]| texts.iter().map(ToString::to_string).collect();
     ApiResource {

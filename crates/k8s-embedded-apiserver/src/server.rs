@@ -244,7 +244,11 @@ impl EmbeddedApiServer {
                 .with(|state| (state.store.cached_version(), state.store.seen_at(*wanted)));
             if tokio::time::Instant::now() >= deadline {
                 let failure = Failure::version_too_large(*wanted, cached);
-                return if call.is_watch() { Ok(Answer::WatchFailed(failure)) } else { Err(failure) };
+                return if call.is_watch() {
+                    Ok(Answer::WatchFailed(failure))
+                } else {
+                    Err(failure)
+                };
             }
             // Whichever comes first: another write, the watch cache, or the end of patience.
             let until = seen.map_or(deadline, |seen| seen.min(deadline));

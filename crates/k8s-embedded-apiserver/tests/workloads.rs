@@ -175,7 +175,8 @@ fn without_uids(text: &str) -> String {
     while let Some(c) = rest.chars().next() {
         if let Some(_) = rest
             .get(..36)
-            .filter(|part| hex(part) && part.matches('-').count() == 4) {
+            .filter(|part| hex(part) && part.matches('-').count() == 4)
+        {
             out.push_str("<uid>");
             rest = &rest[36..];
         } else {

@@ -140,10 +140,14 @@ pub(super) fn validate(
             continue;
         };
         let answer = match question(state, attributes, hook, &kind, object, (false, 0)) {
-            Ok(Ok(question)) => if let Some(answer) = state.admission.session.ask(question) { Ok(answer) } else {
-                waits = true;
-                continue;
-            },
+            Ok(Ok(question)) => {
+                if let Some(answer) = state.admission.session.ask(question) {
+                    Ok(answer)
+                } else {
+                    waits = true;
+                    continue;
+                }
+            }
             Ok(Err(why)) => Ok(Err(why)),
             Err(failure) => Err(failure),
         };

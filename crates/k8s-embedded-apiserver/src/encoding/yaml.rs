@@ -217,7 +217,11 @@ fn style(text: &str, is_key: bool) -> Style {
     if !reads_as_text(text) || special || wide_break {
         return Style::Double;
     }
-    if is_plain(text) { Style::Plain } else { Style::Single }
+    if is_plain(text) {
+        Style::Plain
+    } else {
+        Style::Single
+    }
 }
 
 /// Whether a text of one line means itself without quotes.

@@ -510,11 +510,13 @@ fn kept_families(new: &Value, old: &Value, errors: &mut Vec<FieldError>) {
         return;
     }
     let (before, after) = (texts(old, "ipFamilies"), texts(new, "ipFamilies"));
-    let changed = if before.len() == after.len() { before
-    .iter()
-    .zip(&after)
-    .filter(|(old, new)| old != new)
-    .count() } else {
+    let changed = if before.len() == after.len() {
+        before
+            .iter()
+            .zip(&after)
+            .filter(|(old, new)| old != new)
+            .count()
+    } else {
         usize::from(!before.is_empty() && !after.is_empty() && before.first() != after.first())
     };
     for _ in 0..changed {

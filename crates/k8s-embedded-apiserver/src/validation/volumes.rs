@@ -172,10 +172,9 @@ fn details(path: Path<'_>, kind: &str, source: &Value, errors: &mut Errors) {
             text(source, "pullPolicy"),
             &["Always", "IfNotPresent", "Never"],
         ),
-        "ephemeral"
-            if !has(source, "volumeClaimTemplate") => {
-                errors.required(path.child("volumeClaimTemplate"), "");
-            }
+        "ephemeral" if !has(source, "volumeClaimTemplate") => {
+            errors.required(path.child("volumeClaimTemplate"), "");
+        }
         _ => {}
     }
 }

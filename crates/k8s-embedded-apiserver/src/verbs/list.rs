@@ -279,7 +279,11 @@ impl Page<'_> {
             items,
         };
         // A list alone has no use for them, and its items may be these very objects.
-        let objects = if self.call.method == http::Method::DELETE { objects.iter().map(|object| (*object).clone()).collect() } else { Vec::new() };
+        let objects = if self.call.method == http::Method::DELETE {
+            objects.iter().map(|object| (*object).clone()).collect()
+        } else {
+            Vec::new()
+        };
         Listed::List(objects, list)
     }
 }

@@ -414,7 +414,13 @@ fn binding(row: &Row<'_>) -> Vec<Value> {
 }
 
 fn slice(row: &Row<'_>) -> Vec<Value> {
-    let or_unset = |all: &[String]| if all.is_empty() { UNSET.to_owned() } else { some_of(all, ",") };
+    let or_unset = |all: &[String]| {
+        if all.is_empty() {
+            UNSET.to_owned()
+        } else {
+            some_of(all, ",")
+        }
+    };
     let ports: Vec<String> = row
         .list("/ports")
         .iter()
@@ -461,7 +467,11 @@ fn csi_driver(row: &Row<'_>) -> Vec<Value> {
         .iter()
         .filter_map(|request| request.get("audience").and_then(Value::as_str))
         .collect();
-    let tokens = if audiences.is_empty() { UNSET.to_owned() } else { audiences.join(",") };
+    let tokens = if audiences.is_empty() {
+        UNSET.to_owned()
+    } else {
+        audiences.join(",")
+    };
     vec![
         row.name(),
         flag("attachRequired"),
