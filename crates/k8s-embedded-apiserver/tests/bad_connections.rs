@@ -78,7 +78,10 @@ fn status(answer: &str) -> &str {
 async fn floods_and_garbage() {
     let served = serve(false).await;
     let end = "Host: x\r\nConnection: close\r\n\r\n";
-    let many: String = (0..5000).map(|n| format!("X-A{n}: b\r\n")).collect();
+    let many = (0..5000)
+        .map(|n| format!("X-A{n}: b\r\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let big = "x".repeat(4 << 20);
     for (name, request, code) in [
         (

@@ -159,8 +159,8 @@ impl Story {
                     .all(|line| line.ends_with("/kube-root-ca.crt"))
             },
         );
-        states.push(self.events(target, ns));
-        let status = operator.stop();
+        states.push(events(target, ns));
+        let ended = operator.stop();
         assert!(
             status.success(),
             "{}: {status}\n{}",
@@ -204,13 +204,13 @@ impl Story {
         });
         mask::masked(&found, ns)
     }
+}
 
-    /// The events about the object, once there is one for each generation.
-    fn events(&self, target: &Target, ns: &str) -> String {
-        let script = "kubectl get events --field-selector involvedObject.kind!=Lease --sort-by=.message -o custom-columns=R:.reason,T:.type,O:.involvedObject.name,C:.source.component,P:.reportingComponent,M:.message".to_string();
-        let found = target.until(ns, &script, |found| found.matches("Converged").count() >= 2);
-        mask::masked(&found, ns)
-    }
+/// The events about the object, once there is one for each generation.
+fn events(target: &Target, ns: &str) -> String {
+    let script = "kubectl get events --field-selector involvedObject.kind!=Lease --sort-by=.message -o custom-columns=R:.reason,T:.type,O:.involvedObject.name,C:.source.component,P:.reportingComponent,M:.message";
+    let found = target.until(ns, script, |found| found.matches("Converged").count() >= 2);
+    mask::masked(&found, ns)
 }
 
 fn is_deployed(deployment: &Value, text: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Health: a server that answers is healthy, by all the checks that a real one has.
 
+use std::fmt::Write as _;
+
 use super::{Asked, Reply};
 
 /// Checks that start hooks leave, in the order in which a real server tells them.
@@ -87,17 +89,18 @@ fn all(name: &str, asked: &Asked<'_>) -> String {
         } else {
             "ok"
         };
-        text.push_str(&format!("[+]{check} {how}\n"));
+        let _ = writeln!(text, "[+]{check} {how}");
     }
     if !excluded.is_empty() {
         excluded.sort_unstable();
         let quoted: Vec<String> = excluded.iter().map(|found| format!("{found:?}")).collect();
-        text.push_str(&format!(
-            "warn: some health checks cannot be excluded: no matches for {}\n",
+        let _ = writeln!(
+            text,
+            "warn: some health checks cannot be excluded: no matches for {}",
             quoted.join(",")
-        ));
+        );
     }
-    text.push_str(&format!("{name} check passed\n"));
+    let _ = writeln!(text, "{name} check passed");
     text
 }
 

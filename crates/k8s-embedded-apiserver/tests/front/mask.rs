@@ -18,9 +18,10 @@ const MASKS: &[(&str, &str)] = &[
         "<time>",
     ),
     (
-        r#"(resourceVersion|resource version)("?:? ?)"?\d+"?"#,
-        "$1$2<version>",
+        r#"(resourceVersion"?|Resource Version)(: *)"?\d+"?"#,
+        r#"$1$2"<version>""#,
     ),
+    (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000 UTC", "<time>"),
     (
         r#""storageVersionHash": ?"[^"]*""#,
         r#""storageVersionHash":"<hash>""#,

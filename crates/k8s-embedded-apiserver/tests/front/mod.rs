@@ -86,9 +86,10 @@ pub(crate) struct Target {
 
 /// All servers; none, and the reason is told, where there is no kubectl.
 pub(crate) fn targets() -> Vec<Target> {
-    let Some(assets) = std::env::var_os(ASSETS) else {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let Some(assets) = variable(ASSETS) else {
         assert!(
-            std::env::var_os(KUBECONFIG).is_none(),
+            variable(KUBECONFIG).is_none(),
             "{KUBECONFIG} is set, but not {ASSETS}"
         );
         eprintln!("skipped: {ASSETS} names no folder with kubectl; see `cargo xtask e2e`");
@@ -101,7 +102,7 @@ pub(crate) fn targets() -> Vec<Target> {
         kubectl.display()
     );
     let mut targets = vec![Target::embedded(&kubectl)];
-    match std::env::var_os(KUBECONFIG) {
+    match variable(KUBECONFIG) {
         Some(kubeconfig) => targets.push(Target::real(&kubectl, &kubeconfig)),
         None => eprintln!("{KUBECONFIG} is not set: only the embedded server is tested"),
     }

@@ -69,6 +69,7 @@ fn widget(name: &str) -> Value {
 }
 
 /// Collection, and an object for it.
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn objects() -> Vec<(&'static str, Value)> {
     let named = |kind: &str, version: &str, rest: Value| {
         let mut object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": "a", "labels": {"app": "a"}}});
@@ -296,6 +297,7 @@ pub(crate) fn setup() -> Vec<Request> {
         .collect()
 }
 
+#[allow(clippy::too_many_lines, reason = "a table")]
 pub(crate) fn corpus() -> Vec<Request> {
     let mut all = Vec::new();
     for (path, object) in objects() {
