@@ -162,8 +162,8 @@ impl Story {
         states.push(events(target, ns));
         let ended = operator.stop();
         assert!(
-            status.success(),
-            "{}: {status}\n{}",
+            ended.success(),
+            "{}: {ended}\n{}",
             target.name,
             operator.log()
         );

@@ -5,7 +5,7 @@ use crate::workspace::{Dependency, Member};
 /// Which others of the workspace a crate may depend on, in what it ships.
 ///
 /// Tests and examples of a crate may use more, but for [`LONERS`].
-const ALLOWED: [(&str, &[&str]); 17] = [
+const ALLOWED: [(&str, &[&str]); 18] = [
     ("k8s-controller-error", &[]),
     ("k8s-controller-observe", &[]),
     ("k8s-controller-events", &["k8s-controller-error"]),
