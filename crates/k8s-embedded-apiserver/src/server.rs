@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::{Buf, BufMut as _, Bytes, BytesMut};
 use futures::StreamExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, ready};
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST,
     HeaderValue, IF_NONE_MATCH, RETRY_AFTER, USER_AGENT, VARY, WARNING,
@@ -295,14 +295,18 @@ impl EmbeddedApiServer {
                 return Err(Failure::not_acceptable(table::STREAM_TYPES));
             }
             Answer::Watch(plan) => {
-                // Of watches only those that begin with a list are compressed, event by event.
+                // Of watches only those that begin with a list are compressed.
                 let compressed = wire.gzip && plan.end_told;
                 let stream = watch::stream(self.shared.clone(), plan, rendering);
                 if !compressed {
                     return Ok(respond(200, encoding, ApiBody::stream(stream)));
                 }
-                let members = stream.filter_map(async |frame| encoding::member(&frame));
-                let mut response = respond(200, encoding, ApiBody::stream(members));
+                let mut gzip = encoding::GzipStream::new();
+                let pieces = stream
+                    .map(Some)
+                    .chain(futures::stream::once(async { None }))
+                    .filter_map(move |frame| ready(gzip.next(frame.as_ref())));
+                let mut response = respond(200, encoding, ApiBody::stream(pieces));
                 tell_gzip(&mut response);
                 response
             }

@@ -18,15 +18,34 @@ pub(crate) fn is_asked_for(accept_encoding: &str) -> bool {
 
 /// The compressed bytes, if there are enough of them that it pays.
 pub(crate) fn gzip(bytes: &Bytes) -> Option<Bytes> {
-    (bytes.len() > THRESHOLD).then(|| member(bytes)).flatten()
-}
-
-/// Bytes compressed by themselves: put together, such members make one stream.
-pub(crate) fn member(bytes: &Bytes) -> Option<Bytes> {
+    if bytes.len() <= THRESHOLD {
+        return None;
+    }
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 8), Compression::fast());
     // Writing to memory cannot fail.
     encoder.write_all(bytes).ok()?;
     Some(encoder.finish().ok()?.into())
+}
+
+/// A stream that is compressed as one, so that a client can read each piece as soon as it has come.
+#[derive(Debug)]
+pub(crate) struct GzipStream(GzEncoder<Vec<u8>>);
+
+impl GzipStream {
+    pub(crate) fn new() -> Self {
+        Self(GzEncoder::new(Vec::new(), Compression::fast()))
+    }
+
+    /// What stands for the piece, all of it; `None` ends the stream.
+    pub(crate) fn next(&mut self, piece: Option<&Bytes>) -> Option<Bytes> {
+        // Writing to memory cannot fail.
+        match piece {
+            Some(bytes) => self.0.write_all(bytes).and_then(|()| self.0.flush()).ok()?,
+            None => self.0.try_finish().ok()?,
+        }
+        let written = std::mem::take(self.0.get_mut());
+        (!written.is_empty()).then(|| written.into())
+    }
 }
 
 #[cfg(test)]
@@ -46,6 +65,27 @@ mod tests {
             .read_to_end(&mut back)
             .expect("gzip");
         assert_eq!(back, large);
+    }
+
+    /// As a client decodes it: each piece on arrival, the whole as one stream.
+    #[test]
+    fn each_piece_of_a_stream_can_be_read_at_once() {
+        let mut stream = GzipStream::new();
+        let mut decoder = flate2::write::MultiGzDecoder::new(Vec::new());
+        let mut sent = Vec::new();
+        for piece in ["one\n", "two\n", "three\n"] {
+            let bytes = stream.next(Some(&Bytes::from(piece))).expect("bytes");
+            decoder.write_all(&bytes).expect("gzip");
+            decoder.flush().expect("gzip");
+            sent.extend(bytes);
+            assert!(decoder.get_ref().ends_with(piece.as_bytes()), "{piece}");
+        }
+        sent.extend(stream.next(None).expect("an end"));
+        let mut back = String::new();
+        let mut whole = flate2::read::GzDecoder::new(&*sent);
+        whole.read_to_string(&mut back).expect("gzip");
+        assert_eq!(back, "one\ntwo\nthree\n");
+        assert_eq!(stream.next(None), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod yaml;
 use bytes::Bytes;
 use serde_json::Value;
 
-pub(crate) use gzip::{gzip, is_asked_for, member};
+pub(crate) use gzip::{GzipStream, gzip, is_asked_for};
 
 /// The language of an answer.
 ///
