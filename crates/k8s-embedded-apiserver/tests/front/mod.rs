@@ -153,7 +153,10 @@ impl Target {
             "contexts": [{"name": "context", "context": {"cluster": "cluster", "user": "user", "namespace": namespace}}],
         });
         let path = self.folder.path().join(format!("config-{namespace}"));
-        std::fs::write(&path, config.to_string()).unwrap();
+        // Once: a program that runs may be reading it.
+        if !path.exists() {
+            std::fs::write(&path, config.to_string()).unwrap();
+        }
         path
     }
 
