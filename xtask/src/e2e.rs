@@ -41,9 +41,21 @@ pub(crate) const VARIABLES: [&str; 6] = [
 ];
 
 /// The test programs, in the order in which they run.
-const PROGRAMS: [&str; 4] = [E2E, KUBECTL, CLIENTS, PROCESSES];
+const PROGRAMS: [&str; 5] = [E2E, SERVER, KUBECTL, CLIENTS, PROCESSES];
 /// The scenarios.
 const E2E: &str = "e2e";
+/// What was asked of a real server once, asked of both: the files of [`ON_BOTH`].
+const SERVER: &str = "server";
+/// Test files of the embedded server that ask a real server, too.
+const ON_BOTH: [&str; 7] = [
+    "access",
+    "background",
+    "both",
+    "kinds",
+    "lists",
+    "managed_fields",
+    "workloads",
+];
 /// The table of commands of kubectl, on the embedded server and on the real one.
 const KUBECTL: &str = "kubectl";
 /// Operators of other libraries, on both.
@@ -248,10 +260,17 @@ fn test_command(build: Build, program: &str, args: &[OsString]) -> Vec<OsString>
     let mut command = cargo("test");
     command.extend(words(match (build, program) {
         (Build::Alone, E2E) => "--package k8s-controller-tests",
-        (Build::Alone, KUBECTL | CLIENTS) => "--package k8s-embedded-apiserver",
+        (Build::Alone, SERVER | KUBECTL | CLIENTS) => "--package k8s-embedded-apiserver",
         _ => "--workspace --all-features",
     }));
-    command.extend(["--test".into(), program.into()]);
+    let files: &[&str] = if program == SERVER {
+        &ON_BOTH
+    } else {
+        &[program]
+    };
+    for file in files {
+        command.extend(["--test".into(), (*file).into()]);
+    }
     if !args.is_empty() {
         command.push("--".into());
         command.extend(args.iter().cloned());
@@ -285,6 +304,20 @@ mod tests {
             test: None,
             args: Vec::new(),
         }
+    }
+
+    #[test]
+    fn all_files_that_ask_both_servers_are_run() {
+        let folder = workspace::root().join("crates/k8s-embedded-apiserver/tests");
+        let mut asking: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|ending| ending == "rs"))
+            .filter(|path| std::fs::read_to_string(path).unwrap().contains("both::"))
+            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        asking.sort();
+        assert_eq!(asking, ON_BOTH);
     }
 
     #[test]
