@@ -390,7 +390,7 @@ fn binding(row: &Row<'_>) -> Vec<Value> {
             .map(|subject| {
                 let text = |key: &str| subject.get(key).and_then(Value::as_str).unwrap_or_default();
                 match (kind, text("namespace")) {
-                    ("ServiceAccount", namespace) if !namespace.is_empty() => {
+                    ("ServiceAccount", namespace) => {
                         format!("{namespace}/{}", text("name"))
                     }
                     _ => text("name").to_owned(),
