@@ -5,9 +5,11 @@
 //!
 //! It prints a table of what was reached beside the target. Speed never fails it, since that depends on the machine and
 //! on what else it does. Everything is measured as a client sees it: a request goes in, the bytes of the answer come
-//! out, through the tower service, in one thread.
+//! out, through the tower service, in one thread, in the processor time of that thread.
 //!
 //! This library holds the client. It is never published.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
@@ -15,6 +17,21 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, Full};
 use k8s_embedded_apiserver::{ApiBody, EmbeddedApiServer};
 use tower::ServiceExt as _;
+
+/// The processor time that this thread has used; the wall clock where there is no such clock.
+#[must_use]
+pub fn processor_time() -> Duration {
+    #[cfg(unix)]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::try_from(time).unwrap_or_default()
+    }
+    #[cfg(not(unix))]
+    {
+        static BEGUN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        BEGUN.get_or_init(std::time::Instant::now).elapsed()
+    }
+}
 
 /// Where the objects of the benchmark are.
 pub const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";

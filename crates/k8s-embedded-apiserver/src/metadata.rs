@@ -2,10 +2,18 @@
 
 use serde_json::{Map, Value};
 
+/// What is at a JSON pointer without escapes, which `Value::pointer` would allocate for.
+pub(crate) fn at<'a>(object: &'a Value, pointer: &str) -> Option<&'a Value> {
+    let mut keys = pointer.split('/').skip(1);
+    keys.try_fold(object, |value, key| match value {
+        Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+        value => value.get(key),
+    })
+}
+
 /// A text at a JSON pointer, empty where there is none.
 pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object
-        .pointer(pointer)
+    at(object, pointer)
         .and_then(Value::as_str)
         .unwrap_or_default()
 }
@@ -36,16 +44,14 @@ impl Meta for Value {
         text(self, "/metadata/resourceVersion")
     }
     fn is_deleting(&self) -> bool {
-        self.pointer("/metadata/deletionTimestamp")
+        at(self, "/metadata/deletionTimestamp")
             .is_some_and(|time| !time.is_null())
     }
     fn finalizers(&self) -> Vec<&str> {
-        texts(self.pointer("/metadata/finalizers"))
+        texts(at(self, "/metadata/finalizers"))
     }
     fn owners(&self) -> Vec<Owner> {
-        let list = self
-            .pointer("/metadata/ownerReferences")
-            .and_then(Value::as_array);
+        let list = at(self, "/metadata/ownerReferences").and_then(Value::as_array);
         list.into_iter()
             .flatten()
             .map(|owner| Owner {

@@ -28,8 +28,7 @@ pub(crate) struct Object {
 impl Object {
     pub(crate) fn new(value: &Value) -> Self {
         let boxed = |text: &str| Box::from(text);
-        let labels = value
-            .pointer("/metadata/labels")
+        let labels = metadata::at(value, "/metadata/labels")
             .and_then(Value::as_object)
             .into_iter()
             .flatten()

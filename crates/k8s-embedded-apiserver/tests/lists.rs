@@ -127,10 +127,12 @@ async fn one_object_by_name_is_looked_up_as_it_is() {
             "{}",
             server.name
         );
-        for query in [
+        let too_large = [
             "limit=1&resourceVersion=99999999",
             "resourceVersion=99999999&resourceVersionMatch=Exact",
-        ] {
+        ];
+        // kube's client of the real server tries again on a 504, for minutes.
+        for query in too_large.iter().filter(|_| server.name == "embedded") {
             let refused = server.get(&format!("{of_a}&{query}")).await;
             assert_eq!(refused.code, 504, "{}", server.name);
             assert_eq!(refused.headers.get("retry-after"), None, "{}", server.name);

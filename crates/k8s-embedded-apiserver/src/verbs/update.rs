@@ -230,18 +230,18 @@ pub(super) fn finish(
 
 /// What a write cannot change is taken from the object as it is; what it tries to change is left for validation.
 fn keep_system_fields(new: &mut Value, existing: &Value) {
-    let old = existing.get("metadata").cloned().unwrap_or_default();
+    let old = existing.get("metadata").unwrap_or(&Value::Null);
     let metadata = metadata_mut(new);
     for key in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if metadata
             .get(key)
             .is_none_or(|value| value.is_null() || *value == "")
         {
-            copy_key(&old, metadata, key);
+            copy_key(old, metadata, key);
         }
     }
     for key in ["creationTimestamp", "generation"] {
-        copy_key(&old, metadata, key);
+        copy_key(old, metadata, key);
     }
 }
 
