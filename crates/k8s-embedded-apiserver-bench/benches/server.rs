@@ -186,9 +186,9 @@ async fn one(scale: &Scale, method: usize) {
 
 async fn patch(client: &Client, number: usize, value: usize) {
     let path = format!("{CONFIG_MAPS}/object-{number:07}");
-    let patch = format!(r#"[{{"op":"replace","path":"/data/a","value":"v{value}"}}]"#);
+    let operation = format!(r#"[{{"op":"replace","path":"/data/a","value":"v{value}"}}]"#);
     client
-        .send("PATCH", &path, "application/json-patch+json", patch)
+        .send("PATCH", &path, "application/json-patch+json", operation)
         .await;
 }
 
