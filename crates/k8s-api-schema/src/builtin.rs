@@ -120,7 +120,7 @@ impl Reader {
             default: field
                 .default
                 .and_then(|text| serde_json::from_str(text).ok()),
-            empty: self.empty(field, is_pointer),
+            empty: Self::empty(field, is_pointer),
             patch: Patch {
                 merge: strategies.split(',').any(|strategy| strategy == "merge"),
                 retain_keys: strategies
@@ -138,7 +138,7 @@ impl Reader {
         }
     }
 
-    fn empty(&self, field: &PublishedField, is_pointer: bool) -> Empty {
+    fn empty(field: &PublishedField, is_pointer: bool) -> Empty {
         let is_struct = field
             .type_
             .chars()

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Type {
+enum Kind {
     Invalid,
     Required,
     NotSupported,
@@ -14,7 +14,7 @@ enum Type {
     TooLong,
     TooMany,
     NotFound,
-    TypeInvalid,
+    WrongType,
     Internal,
 }
 
@@ -23,14 +23,14 @@ enum Type {
 pub struct FieldError {
     /// Path of the field, such as `metadata.finalizers[0]`.
     pub field: String,
-    kind: Type,
+    kind: Kind,
     /// The refused value as it is printed; empty where it is not.
     value: String,
     detail: String,
 }
 
 impl FieldError {
-    fn new(field: impl Into<String>, kind: Type, value: &Value, detail: impl Into<String>) -> Self {
+    fn new(field: impl Into<String>, kind: Kind, value: &Value, detail: impl Into<String>) -> Self {
         Self {
             field: field.into(),
             kind,
@@ -45,7 +45,7 @@ impl FieldError {
         value: impl Into<Value>,
         detail: impl Into<String>,
     ) -> Self {
-        Self::new(field, Type::Invalid, &value.into(), detail)
+        Self::new(field, Kind::Invalid, &value.into(), detail)
     }
 
     /// Like [`FieldError::invalid`] with a value that is printed as it comes.
@@ -62,7 +62,7 @@ impl FieldError {
 
     /// The value is missing.
     pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(field, Type::Required, &Value::Null, detail)
+        Self::new(field, Kind::Required, &Value::Null, detail)
     }
 
     /// The value is none of the valid ones.
@@ -77,30 +77,30 @@ impl FieldError {
             let quoted: Vec<String> = valid.iter().map(|text| quote(text)).collect();
             format!("supported values: {}", quoted.join(", "))
         };
-        Self::new(field, Type::NotSupported, &value.into(), detail)
+        Self::new(field, Kind::NotSupported, &value.into(), detail)
     }
 
     /// The value is there twice.
     pub fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
-        Self::new(field, Type::Duplicate, &value.into(), "")
+        Self::new(field, Kind::Duplicate, &value.into(), "")
     }
 
     /// The field may not be set so.
     pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(field, Type::Forbidden, &Value::Null, detail)
+        Self::new(field, Kind::Forbidden, &Value::Null, detail)
     }
 
     /// The text has too many bytes.
     pub fn too_long(field: impl Into<String>, max_bytes: usize) -> Self {
         let unit = if max_bytes == 1 { "byte" } else { "bytes" };
         let detail = format!("may not be more than {max_bytes} {unit}");
-        Self::new(field, Type::TooLong, &Value::Null, detail)
+        Self::new(field, Kind::TooLong, &Value::Null, detail)
     }
 
     /// Like [`FieldError::invalid`] without the value.
     pub fn invalid_omitted(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
-            kind: Type::Invalid,
+            kind: Kind::Invalid,
             ..Self::forbidden(field, detail)
         }
         .without_value()
@@ -120,14 +120,14 @@ impl FieldError {
 
     /// The value names something that is not there.
     pub fn not_found(field: impl Into<String>, value: impl Into<Value>) -> Self {
-        Self::new(field, Type::NotFound, &value.into(), "")
+        Self::new(field, Kind::NotFound, &value.into(), "")
     }
 
     /// The list has too many items.
     pub fn too_many(field: impl Into<String>, actual: usize, max: usize) -> Self {
         let unit = if max == 1 { "item" } else { "items" };
         let detail = format!("must have at most {max} {unit}");
-        Self::new(field, Type::TooMany, &actual.into(), detail)
+        Self::new(field, Kind::TooMany, &actual.into(), detail)
     }
 
     /// The same with the value printed as given.
@@ -143,7 +143,7 @@ impl FieldError {
         value: impl Into<Value>,
         detail: impl Into<String>,
     ) -> Self {
-        Self::new(field, Type::TypeInvalid, &value.into(), detail)
+        Self::new(field, Kind::WrongType, &value.into(), detail)
     }
 
     /// Like [`FieldError::duplicate`] without the value.
@@ -153,7 +153,7 @@ impl FieldError {
 
     /// The server is at fault.
     pub fn internal(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self::new(field, Type::Internal, &Value::Null, detail)
+        Self::new(field, Kind::Internal, &Value::Null, detail)
     }
 
     /// Whether the value is so wrong that the rules of a schema about it are not checked.
@@ -161,7 +161,7 @@ impl FieldError {
     pub fn is_blocking(&self) -> bool {
         matches!(
             self.kind,
-            Type::NotSupported | Type::Required | Type::TooLong | Type::TooMany | Type::TypeInvalid
+            Kind::NotSupported | Kind::Required | Kind::TooLong | Kind::TooMany | Kind::WrongType
         )
     }
 
@@ -174,16 +174,16 @@ impl FieldError {
     #[must_use]
     pub fn reason(&self) -> &'static str {
         match self.kind {
-            Type::Invalid => "FieldValueInvalid",
-            Type::Required => "FieldValueRequired",
-            Type::NotSupported => "FieldValueNotSupported",
-            Type::Duplicate => "FieldValueDuplicate",
-            Type::Forbidden => "FieldValueForbidden",
-            Type::TooLong => "FieldValueTooLong",
-            Type::TooMany => "FieldValueTooMany",
-            Type::NotFound => "FieldValueNotFound",
-            Type::TypeInvalid => "FieldValueTypeInvalid",
-            Type::Internal => "InternalError",
+            Kind::Invalid => "FieldValueInvalid",
+            Kind::Required => "FieldValueRequired",
+            Kind::NotSupported => "FieldValueNotSupported",
+            Kind::Duplicate => "FieldValueDuplicate",
+            Kind::Forbidden => "FieldValueForbidden",
+            Kind::TooLong => "FieldValueTooLong",
+            Kind::TooMany => "FieldValueTooMany",
+            Kind::NotFound => "FieldValueNotFound",
+            Kind::WrongType => "FieldValueTypeInvalid",
+            Kind::Internal => "InternalError",
         }
     }
 
@@ -191,20 +191,20 @@ impl FieldError {
     #[must_use]
     pub fn body(&self) -> String {
         let word = match self.kind {
-            Type::Invalid | Type::TypeInvalid => "Invalid value",
-            Type::Required => "Required value",
-            Type::NotSupported => "Unsupported value",
-            Type::Duplicate => "Duplicate value",
-            Type::Forbidden => "Forbidden",
-            Type::TooLong => "Too long",
-            Type::TooMany => "Too many",
-            Type::NotFound => "Not found",
-            Type::Internal => "Internal error",
+            Kind::Invalid | Kind::WrongType => "Invalid value",
+            Kind::Required => "Required value",
+            Kind::NotSupported => "Unsupported value",
+            Kind::Duplicate => "Duplicate value",
+            Kind::Forbidden => "Forbidden",
+            Kind::TooLong => "Too long",
+            Kind::TooMany => "Too many",
+            Kind::NotFound => "Not found",
+            Kind::Internal => "Internal error",
         };
         let mut text = String::from(word);
         let shows_value = !matches!(
             self.kind,
-            Type::Required | Type::Forbidden | Type::TooLong | Type::Internal
+            Kind::Required | Kind::Forbidden | Kind::TooLong | Kind::Internal
         );
         if shows_value && !self.value.is_empty() {
             text.push_str(": ");

@@ -31,6 +31,10 @@ impl Schema {
     /// # Panics
     ///
     /// With more than `u32::MAX` types.
+    #[allow(
+        clippy::expect_used,
+        reason = "documented; no file of types is that long"
+    )]
     pub fn push(&mut self, type_: Type) -> TypeId {
         let id = u32::try_from(self.types.len()).expect("fewer than u32::MAX types");
         self.types.push(type_);

@@ -559,8 +559,9 @@ pub fn mismatch(value: &Value, schema: &Schema, id: TypeId) -> Option<String> {
                 }
             };
             match (scalar, kind) {
-                (Scalar::String, "string") | (Scalar::Boolean, "bool") => None,
-                (Scalar::Int32 | Scalar::Int64 | Scalar::Number, "int64")
+                (Scalar::String, "string")
+                | (Scalar::Boolean, "bool")
+                | (Scalar::Int32 | Scalar::Int64 | Scalar::Number, "int64")
                 | (Scalar::Number, "float64") => None,
                 (Scalar::String, "int64") | (Scalar::Int32 | Scalar::Int64, "float64") => {
                     Some(format!("cannot convert {kind} to {}", schema.go_name(id)))

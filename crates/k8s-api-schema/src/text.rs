@@ -42,6 +42,10 @@ pub struct Published {
 
 /// A field of a [`Published`] type.
 #[derive(Clone, Debug, Default)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "marks that a field has or has not, independent of each other"
+)]
 pub struct PublishedField {
     /// Its name in JSON.
     pub name: &'static str,

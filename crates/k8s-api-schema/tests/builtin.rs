@@ -1,5 +1,7 @@
 //! The built-in types are what the server publishes and what Go says of them.
 
+#![allow(clippy::unwrap_used, reason = "in a test that is a failure")]
+
 use k8s_api_schema::{
     EitherKind, Empty, Field, ListKind, Scalar, Schema, Struct, Type, TypeId, builtin,
 };

@@ -606,6 +606,12 @@ impl Check {
     }
 
     fn rules(&mut self, schema: &Value, path: &Path, place: &Place, before: usize) {
+        const REASONS: &[&str] = &[
+            "FieldValueDuplicate",
+            "FieldValueForbidden",
+            "FieldValueInvalid",
+            "FieldValueRequired",
+        ];
         let list = listed(schema, "x-kubernetes-validations");
         if list.is_empty() {
             return;
@@ -632,12 +638,6 @@ impl Check {
                 let why = "messageExpression must be non-empty if specified";
                 self.require(&at, "messageExpression", why);
             }
-            const REASONS: &[&str] = &[
-                "FieldValueDuplicate",
-                "FieldValueForbidden",
-                "FieldValueInvalid",
-                "FieldValueRequired",
-            ];
             if let Some(reason) = rule.reason.as_deref().filter(|one| !REASONS.contains(one)) {
                 let at = at.child("reason").text();
                 self.errors

@@ -45,7 +45,7 @@ pub(crate) fn resolve<'a>(
                 .get(&name)
                 .ok_or("does not refer to a valid field")?;
         } else if let Some(values) = schema.additional_schema() {
-            found.push_str(&format!("[{name}]"));
+            found = format!("{found}[{name}]");
             schema = values;
         } else {
             return Err("does not refer to a valid field".into());

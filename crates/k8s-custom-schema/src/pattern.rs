@@ -136,134 +136,183 @@ fn translate(text: &str) -> String {
 
 /// Why Go refuses an expression, for the faults that are seen: brackets, escapes, repetitions, Perl syntax.
 fn refusal(text: &str) -> Option<String> {
-    let chars: Vec<(usize, char)> = text.char_indices().collect();
-    let at = |index: usize| chars.get(index).map(|(_, c)| *c);
-    let from = |index: usize| chars.get(index).map_or(text.len(), |(offset, _)| *offset);
-    let mut depth = 0_usize;
-    let mut repeatable = false;
-    let mut repeated_from: Option<usize> = None;
-    let mut index = 0;
-    while let Some(c) = at(index) {
-        let start = index;
-        match c {
-            '\\' => match at(index + 1) {
-                None => return Some("trailing backslash at end of expression: ``".into()),
-                Some('Q') => {
-                    match text[from(index)..].find("\\E") {
-                        Some(end) => {
-                            let end = from(index) + end;
-                            while index < chars.len() && from(index) < end {
-                                index += 1;
-                            }
-                        }
-                        None => index = chars.len(),
-                    }
-                    index += 1;
-                }
-                Some(next) => {
-                    let is_known =
-                        !next.is_alphanumeric() || "abBCdDfnpPrsStvwWxzAE01234567".contains(next);
-                    if !is_known {
-                        return Some(format!("invalid escape sequence: `\\{next}`"));
-                    }
-                    index += 1;
-                    if matches!(next, 'p' | 'P' | 'x') && at(index + 1) == Some('{') {
-                        while at(index).is_some_and(|c| c != '}') {
-                            index += 1;
-                        }
-                    }
-                }
-            },
-            '[' => {
-                index = match class_end(&chars, index) {
-                    Ok(end) => end,
-                    Err(Some((low, high))) => {
-                        return Some(format!("invalid character class range: `{low}-{high}`"));
-                    }
-                    Err(None) => {
-                        return Some(format!("missing closing ]: `{}`", &text[from(start)..]));
-                    }
-                };
-            }
-            '(' => {
-                depth += 1;
-                if at(index + 1) == Some('?') {
-                    let rest: String = chars[index + 2..].iter().map(|(_, c)| *c).collect();
-                    let named = rest.starts_with("P<")
-                        || (rest.starts_with('<')
-                            && !rest.starts_with("<=")
-                            && !rest.starts_with("<!"));
-                    if named {
-                        while at(index).is_some_and(|c| c != '>') {
-                            index += 1;
-                        }
-                    } else {
-                        let flags: String =
-                            rest.chars().take_while(|c| "imsU-".contains(*c)).collect();
-                        let end = rest.chars().nth(flags.chars().count());
-                        if !matches!(end, Some(':' | ')')) {
-                            let length = 3 + flags.chars().count();
-                            let shown: String = chars[index..]
-                                .iter()
-                                .take(length)
-                                .map(|(_, c)| *c)
-                                .collect();
-                            return Some(format!("invalid or unsupported Perl syntax: `{shown}`"));
-                        }
-                        if end == Some(')') {
-                            depth -= 1;
-                            index += 2 + flags.chars().count();
-                        } else {
-                            index += 1;
-                        }
-                    }
-                }
-            }
-            ')' => {
-                if depth == 0 {
-                    return Some(format!("unexpected ): `{text}`"));
-                }
-                depth -= 1;
-            }
-            '*' | '+' | '?' | '{' => {
-                if c == '{' {
-                    let Some((end, low, high)) = counts(&chars, index) else {
-                        repeatable = true;
-                        repeated_from = None;
-                        index += 1;
-                        continue;
-                    };
-                    let shown: String = chars[index..=end].iter().map(|(_, c)| *c).collect();
-                    if low > 1000 || high.is_some_and(|high| high > 1000 || low > high) {
-                        return Some(format!("invalid repeat count: `{shown}`"));
-                    }
-                    index = end;
-                }
-                let mut end = index;
-                if at(end + 1) == Some('?') {
-                    end += 1;
-                }
-                if let Some(first) = repeated_from {
-                    let shown: String = chars[first..=end].iter().map(|(_, c)| *c).collect();
-                    return Some(format!("invalid nested repetition operator: `{shown}`"));
-                }
-                if !repeatable {
-                    let shown: String = chars[start..=end].iter().map(|(_, c)| *c).collect();
-                    return Some(format!(
-                        "missing argument to repetition operator: `{shown}`"
-                    ));
-                }
-                repeated_from = Some(start);
-                index = end + 1;
-                continue;
-            }
-            _ => {}
+    Scan::new(text).run().err()
+}
+
+/// The way through an expression, in characters.
+struct Scan<'a> {
+    text: &'a str,
+    /// With their offsets in bytes.
+    chars: Vec<(usize, char)>,
+    index: usize,
+    /// Groups that are open.
+    depth: usize,
+    /// Whether what was read last can be repeated.
+    repeatable: bool,
+    /// Where the repetition starts that was read last.
+    repeated_from: Option<usize>,
+}
+
+impl<'a> Scan<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            chars: text.char_indices().collect(),
+            index: 0,
+            depth: 0,
+            repeatable: false,
+            repeated_from: None,
         }
-        repeatable = !matches!(c, '(' | '|');
-        repeated_from = None;
-        index += 1;
     }
-    (depth > 0).then(|| format!("missing closing ): `{text}`"))
+
+    fn at(&self, index: usize) -> Option<char> {
+        self.chars.get(index).map(|(_, c)| *c)
+    }
+
+    fn offset(&self, index: usize) -> usize {
+        let offset = self.chars.get(index).map(|(offset, _)| *offset);
+        offset.unwrap_or(self.text.len())
+    }
+
+    /// What is between two characters, without the second.
+    fn between(&self, start: usize, end: usize) -> &'a str {
+        &self.text[self.offset(start)..self.offset(end)]
+    }
+
+    fn skip_to(&mut self, end: char) {
+        while self.at(self.index).is_some_and(|c| c != end) {
+            self.index += 1;
+        }
+    }
+
+    fn run(mut self) -> Result<(), String> {
+        while let Some(c) = self.at(self.index) {
+            match c {
+                '\\' => self.escape()?,
+                '[' => self.class()?,
+                '(' => self.group()?,
+                ')' if self.depth == 0 => return Err(format!("unexpected ): `{}`", self.text)),
+                ')' => self.depth -= 1,
+                '*' | '+' | '?' => {
+                    self.repetition(self.index, self.index)?;
+                    continue;
+                }
+                '{' => {
+                    if let Some(end) = self.counted()? {
+                        self.repetition(self.index, end)?;
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+            self.repeatable = !matches!(c, '(' | '|');
+            self.repeated_from = None;
+            self.index += 1;
+        }
+        if self.depth > 0 {
+            return Err(format!("missing closing ): `{}`", self.text));
+        }
+        Ok(())
+    }
+
+    /// From a backslash to the last character that belongs to it.
+    fn escape(&mut self) -> Result<(), String> {
+        let Some(next) = self.at(self.index + 1) else {
+            return Err("trailing backslash at end of expression: ``".into());
+        };
+        if next == 'Q' {
+            let start = self.offset(self.index);
+            match self.text[start..].find("\\E") {
+                Some(length) => {
+                    while self.offset(self.index) < start + length {
+                        self.index += 1;
+                    }
+                }
+                None => self.index = self.chars.len(),
+            }
+            self.index += 1;
+            return Ok(());
+        }
+        if next.is_alphanumeric() && !"abBCdDfnpPrsStvwWxzAE01234567".contains(next) {
+            return Err(format!("invalid escape sequence: `\\{next}`"));
+        }
+        self.index += 1;
+        if matches!(next, 'p' | 'P' | 'x') && self.at(self.index + 1) == Some('{') {
+            self.skip_to('}');
+        }
+        Ok(())
+    }
+
+    /// From a bracket to the one that ends the class.
+    fn class(&mut self) -> Result<(), String> {
+        self.index = class_end(&self.chars, self.index).map_err(|range| match range {
+            Some((low, high)) => format!("invalid character class range: `{low}-{high}`"),
+            None => format!(
+                "missing closing ]: `{}`",
+                &self.text[self.offset(self.index)..]
+            ),
+        })?;
+        Ok(())
+    }
+
+    /// From a parenthesis to the last character of what says what kind of group it is.
+    fn group(&mut self) -> Result<(), String> {
+        self.depth += 1;
+        if self.at(self.index + 1) != Some('?') {
+            return Ok(());
+        }
+        let rest = &self.text[self.offset(self.index + 2)..];
+        let looks_behind = rest.starts_with("<=") || rest.starts_with("<!");
+        if rest.starts_with("P<") || (rest.starts_with('<') && !looks_behind) {
+            self.skip_to('>');
+            return Ok(());
+        }
+        let flags = rest.chars().take_while(|c| "imsU-".contains(*c)).count();
+        match rest.chars().nth(flags) {
+            Some(')') => {
+                self.depth -= 1;
+                self.index += 2 + flags;
+            }
+            Some(':') => self.index += 1,
+            _ => {
+                let shown = self.between(self.index, self.index + 3 + flags);
+                return Err(format!("invalid or unsupported Perl syntax: `{shown}`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the `{2,5}` ends that starts here, if it is one.
+    fn counted(&self) -> Result<Option<usize>, String> {
+        let Some((end, low, high)) = counts(&self.chars, self.index) else {
+            return Ok(None);
+        };
+        if low > 1000 || high.is_some_and(|high| high > 1000 || low > high) {
+            let shown = self.between(self.index, end + 1);
+            return Err(format!("invalid repeat count: `{shown}`"));
+        }
+        Ok(Some(end))
+    }
+
+    /// Past a repetition.
+    fn repetition(&mut self, start: usize, mut end: usize) -> Result<(), String> {
+        if self.at(end + 1) == Some('?') {
+            end += 1;
+        }
+        if let Some(first) = self.repeated_from {
+            let shown = self.between(first, end + 1);
+            return Err(format!("invalid nested repetition operator: `{shown}`"));
+        }
+        if !self.repeatable {
+            let shown = self.between(start, end + 1);
+            return Err(format!(
+                "missing argument to repetition operator: `{shown}`"
+            ));
+        }
+        self.repeated_from = Some(start);
+        self.index = end + 1;
+        Ok(())
+    }
 }
 
 /// The index of the bracket that ends a class.

@@ -9,6 +9,10 @@ use crate::pattern::Pattern;
 /// A node of a schema. Everything that JSON cannot say otherwise is read leniently: what is wrong with a schema is
 /// told when its definition is checked.
 #[derive(Clone, Debug, Default)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "keywords of a schema, independent of each other"
+)]
 pub(crate) struct Structural {
     /// Empty where the schema has none.
     pub(crate) type_: String,
@@ -64,6 +68,10 @@ pub(crate) struct Checks {
 
 /// An entry of `x-kubernetes-validations`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(
+    clippy::struct_field_names,
+    reason = "Kubernetes calls the expression of a rule so"
+)]
 pub(crate) struct Rule {
     pub(crate) rule: String,
     pub(crate) message: String,

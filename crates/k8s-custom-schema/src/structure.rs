@@ -142,12 +142,10 @@ fn type_and_metadata(schema: &Structural, level: Level, path: &Path, errors: &mu
 /// Nothing but what may be said of the name.
 fn is_plain_metadata(schema: &Structural) -> bool {
     let names = ["name", "generateName"];
-    let named = schema
+    schema
         .properties
         .keys()
-        .all(|key| names.contains(&key.as_str()));
-    let checks = &schema.checks;
-    named
+        .all(|key| names.contains(&key.as_str()))
         && schema.title.is_empty()
         && schema.description.is_empty()
         && !schema.nullable
@@ -160,7 +158,7 @@ fn is_plain_metadata(schema: &Structural) -> bool {
         && schema.items.is_none()
         && schema.additional.is_none()
         && schema.rules.is_empty()
-        && checks.is_empty()
+        && schema.checks.is_empty()
 }
 
 fn is_int_or_string(alternatives: &[Structural]) -> bool {
@@ -201,6 +199,9 @@ fn value_checks(
 
 /// Below `anyOf` and its like a schema may check values, but not say what the fields are.
 fn nested(schema: &Structural, skip_any: bool, path: &Path, errors: &mut Vec<FieldError>) {
+    const EMPTY: &str = "must be empty to be structural";
+    const UNDEFINED: &str = "must be undefined to be structural";
+    const FALSE: &str = "must be false to be structural";
     value_checks(&schema.checks, skip_any, false, path, errors);
     if let Some(items) = &schema.items {
         nested(items, false, &path.child("items"), errors);
@@ -208,9 +209,6 @@ fn nested(schema: &Structural, skip_any: bool, path: &Path, errors: &mut Vec<Fie
     for (name, property) in &schema.properties {
         nested(property, false, &path.child("properties").key(name), errors);
     }
-    const EMPTY: &str = "must be empty to be structural";
-    const UNDEFINED: &str = "must be undefined to be structural";
-    const FALSE: &str = "must be false to be structural";
     for (set, name, why) in [
         (!schema.type_.is_empty(), "type", EMPTY),
         (

@@ -248,7 +248,8 @@ impl<'a> Types<'a> {
             return outcome;
         }
         let numeric = self.has("number") || self.has("integer");
-        if !(!numeric && !self.format.is_empty() && is_text_or_list) && !fits {
+        let is_formatted = !numeric && !self.format.is_empty() && is_text_or_list;
+        if !is_formatted && !fits {
             wrong(&expected, found);
             return outcome;
         }
@@ -510,7 +511,7 @@ fn number(schema: &Structural, types: &Types<'_>, number: &Number, path: &str) -
     reason = "the range is what is checked"
 )]
 fn out_of_range(types: &Types<'_>, amount: Amount, prefix: &str, path: &str) -> Option<String> {
-    let type_ = match types.allowed.as_slice() {
+    let wanted = match types.allowed.as_slice() {
         ["integer"] => "integer",
         ["number"] => "number",
         _ => return None,
@@ -522,7 +523,7 @@ fn out_of_range(types: &Types<'_>, amount: Amount, prefix: &str, path: &str) -> 
             (float.fract() == 0.0 && float.abs() < i64::MAX as f64).then_some(float as i64)
         }
     };
-    let fits = match (type_, types.format) {
+    let fits = match (wanted, types.format) {
         ("integer", "int32") => whole.is_some_and(|whole| i32::try_from(whole).is_ok()),
         ("integer", _) => whole.is_some(),
         (_, "float") => (amount.float() as f32).is_finite(),
@@ -532,10 +533,10 @@ fn out_of_range(types: &Types<'_>, amount: Amount, prefix: &str, path: &str) -> 
         return None;
     }
     Some(if types.format.is_empty() {
-        format!("{prefix} value must be of type {type_} (default format) in {path}")
+        format!("{prefix} value must be of type {wanted} (default format) in {path}")
     } else {
         format!(
-            "{prefix} value must be of type {type_} with format {} in {path}",
+            "{prefix} value must be of type {wanted} with format {} in {path}",
             types.format
         )
     })

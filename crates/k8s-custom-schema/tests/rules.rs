@@ -9,7 +9,7 @@ const METADATA: Metadata = Metadata {
     check: |_, _| Vec::new(),
 };
 
-fn schema(spec: Value) -> Value {
+fn schema(spec: &Value) -> Value {
     json!({"type": "object", "properties": {"spec": spec}})
 }
 
@@ -19,7 +19,7 @@ fn found(schema: &Value, object: &Value) -> Vec<String> {
 }
 
 /// The rule holds for the object, given the types of its fields.
-fn holds(rule: &str, spec: Value) -> Vec<String> {
+fn holds(rule: &str, spec: &Value) -> Vec<String> {
     let fields = json!({
         "i": {"type": "integer"}, "d": {"type": "number"}, "s": {"type": "string"}, "b": {"type": "boolean"},
         "t": {"type": "string", "format": "date-time"}, "u": {"type": "string", "format": "duration"},
@@ -32,7 +32,7 @@ fn holds(rule: &str, spec: Value) -> Vec<String> {
         "a-b": {"type": "integer"}, "namespace": {"type": "string"},
     });
     let spec_schema = json!({"type": "object", "properties": fields, "x-kubernetes-validations": [{"rule": rule, "message": "no"}]});
-    found(&schema(spec_schema), &json!({"spec": spec}))
+    found(&schema(&spec_schema), &json!({"spec": spec}))
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn rules_that_hold() {
         } else {
             &[]
         };
-        let got = holds(rule, spec);
+        let got = holds(rule, &spec);
         assert_eq!(got.len(), expected.len(), "{rule}: {got:?}");
     }
 }
@@ -171,11 +171,11 @@ fn texts_of_failures() {
             "spec: Invalid value: \"object\": type conversion error from 'string' to 'int' evaluating rule: no",
         ),
     ] {
-        assert_eq!(holds(rule, spec), [expected], "{rule}");
+        assert_eq!(holds(rule, &spec), [expected], "{rule}");
     }
 }
 
-fn refused(spec: Value) -> Vec<String> {
+fn refused(spec: &Value) -> Vec<String> {
     let errors = check_schema("s", &schema(spec), false);
     errors.iter().map(ToString::to_string).collect()
 }
@@ -234,7 +234,7 @@ fn rules_that_are_refused() {
         let spec = json!({"type": "object", "properties": {"x": {"type": "integer"}, "s": {"type": "string"}}, "x-kubernetes-validations": [{"rule": rule}]});
         let path = "s.properties[spec].x-kubernetes-validations[0].rule";
         assert_eq!(
-            refused(spec),
+            refused(&spec),
             [format!(
                 "{path}: Invalid value: {}: {expected}",
                 value(rule)
@@ -246,7 +246,7 @@ fn rules_that_are_refused() {
 #[test]
 fn transitions_and_what_may_stay() {
     let of = |rule: Value| {
-        CustomSchema::new(&schema(json!({"type": "object", "properties": {
+        CustomSchema::new(&schema(&json!({"type": "object", "properties": {
             "x": {"type": "integer", "x-kubernetes-validations": [rule]}, "y": {"type": "string", "maxLength": 1},
         }})))
     };
@@ -281,14 +281,14 @@ fn transitions_and_what_may_stay() {
         json!({"rule": "oldSelf.hasValue() ? self >= oldSelf.value() : self == 1", "optionalOldSelf": true, "message": "one"}),
     );
     assert_eq!(
-        found_in(&first, at(2, "a")),
+        found_in(&first, &at(2, "a")),
         ["spec.x: Invalid value: 2: one"]
     );
     assert_eq!(texts(&first, at(3, "a"), at(2, "a")).0, [""; 0]);
 }
 
-fn found_in(schema: &CustomSchema, object: Value) -> Vec<String> {
-    let found = schema.check(&object, &METADATA, &[]);
+fn found_in(schema: &CustomSchema, object: &Value) -> Vec<String> {
+    let found = schema.check(object, &METADATA, &[]);
     found.errors.iter().map(ToString::to_string).collect()
 }
 
@@ -296,7 +296,7 @@ fn found_in(schema: &CustomSchema, object: Value) -> Vec<String> {
 fn values_that_are_too_wrong_skip_rules() {
     let spec = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "x-kubernetes-validations": [{"rule": "self.x > 1"}]});
     assert_eq!(
-        found(&schema(spec), &json!({"spec": {"x": "a"}})),
+        found(&schema(&spec), &json!({"spec": {"x": "a"}})),
         [
             "spec.x: Invalid value: \"string\": spec.x in body must be of type integer: \"string\"",
             "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
@@ -343,7 +343,7 @@ proptest! {
     #[test]
     fn any_text_is_a_rule_or_an_error(rule in "\\PC{0,40}") {
         let spec = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "x-kubernetes-validations": [{"rule": rule}]});
-        let _ = check_schema("s", &schema(spec.clone()), false);
-        let _ = found(&schema(spec), &json!({"spec": {"x": 1}}));
+        let _ = check_schema("s", &schema(&spec), false);
+        let _ = found(&schema(&spec), &json!({"spec": {"x": 1}}));
     }
 }

@@ -37,8 +37,6 @@ pub(crate) enum NameRule {
     Subdomain,
     /// A DNS label: namespaces.
     Label,
-    /// A DNS label that starts with a letter: services.
-    Label1035,
     /// Whatever can be one segment of a path: RBAC kinds.
     PathSegment,
     /// No rule: core events.

@@ -150,11 +150,11 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             file.as_ref(),
             arguments.token_auth_file.is_none(),
         )?;
-        let served = front.serve(listener, interrupted).await;
+        let outcome = front.serve(listener, interrupted).await;
         if let Some(file) = file {
             file.remove()?;
         }
-        Ok(served?)
+        Ok(outcome?)
     })
 }
 

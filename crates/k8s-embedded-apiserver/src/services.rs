@@ -275,18 +275,7 @@ fn families(
     }
     refuse(&errors)?;
     if headless {
-        if families.is_empty() {
-            families.push("IPv4".into());
-        }
-        if families.len() < 2 && !single {
-            let other = if families[0] == "IPv4" {
-                "IPv6"
-            } else {
-                "IPv4"
-            };
-            families.push(other.into());
-        }
-        set_texts(spec, "ipFamilies", families);
+        set_texts(spec, "ipFamilies", any_families(families, single));
         return Ok(());
     }
     if policy == "RequireDualStack" {
@@ -311,6 +300,22 @@ fn families(
     }
     set_texts(spec, "ipFamilies", families);
     Ok(())
+}
+
+/// The families of a service without addresses, which has those of the cluster and others.
+fn any_families(mut families: Vec<String>, single: bool) -> Vec<String> {
+    if families.is_empty() {
+        families.push("IPv4".into());
+    }
+    if families.len() < 2 && !single {
+        let other = if families[0] == "IPv4" {
+            "IPv6"
+        } else {
+            "IPv4"
+        };
+        families.push(other.into());
+    }
+    families
 }
 
 /// Chooses a cluster address, or checks the one that is asked for.

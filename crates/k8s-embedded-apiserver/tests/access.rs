@@ -1,6 +1,8 @@
 //! Users, roles, tokens and reviews: what was recorded of a real server, asked of both; and what only concerns users
 //! of the embedded one.
 
+#![allow(clippy::expect_used, reason = "in a test that is a failure")]
+
 mod common;
 
 use std::time::Duration;
@@ -473,14 +475,14 @@ async fn owners_are_set_by_those_who_may_delete() {
         refused["message"],
         "configmaps \"a\" is forbidden: cannot set an ownerRef on a resource you can't delete: , <nil>"
     );
-    let owned = |name: &str, blocks: bool| json!({"metadata": {"name": name, "ownerReferences": owners(blocks)}});
+    let child = |name: &str, blocks: bool| json!({"metadata": {"name": name, "ownerReferences": owners(blocks)}});
     assert_eq!(
-        ask(bob.clone(), "POST", CONFIG_MAPS, &[], owned("b", false))
+        ask(bob.clone(), "POST", CONFIG_MAPS, &[], child("b", false))
             .await
             .0,
         201
     );
-    let (code, refused) = ask(bob, "POST", CONFIG_MAPS, &[], owned("c", true)).await;
+    let (code, refused) = ask(bob, "POST", CONFIG_MAPS, &[], child("c", true)).await;
     assert_eq!(code, 403);
     assert_eq!(
         refused["message"],

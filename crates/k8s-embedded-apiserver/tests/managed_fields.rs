@@ -39,6 +39,7 @@ fn config_map(rest: &Value) -> Value {
 }
 
 #[tokio::test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 async fn bodies_that_are_not_applied() {
     for server in servers().await {
         let path = format!(

@@ -1,5 +1,7 @@
 //! Admission webhooks: services in the process, and one over HTTPS.
 
+#![allow(clippy::expect_used, reason = "in a test that is a failure")]
+
 mod common;
 
 use std::convert::Infallible;
@@ -62,12 +64,12 @@ fn service(
     })
 }
 
-fn patch(operations: Value) -> Value {
+fn patch(operations: &Value) -> Value {
     json!({"allowed": true, "patchType": "JSONPatch", "patch": STANDARD.encode(operations.to_string())})
 }
 
 /// A webhook of the service `name.default` for writes of ConfigMaps.
-fn hook(name: &str, more: Value) -> Value {
+fn hook(name: &str, more: &Value) -> Value {
     let mut hook = json!({
         "name": format!("{name}.example.com"),
         "clientConfig": {"service": {"namespace": "default", "name": name, "path": "/admit"}},
@@ -95,14 +97,14 @@ async fn a_webhook_changes_what_is_stored() {
     let asked = Asked::default();
     let webhook = service(&asked, |request| match request["operation"].as_str() {
         Some("CREATE") => {
-            let mut answer = patch(json!([{"op": "add", "path": "/data", "value": {"k": "v"}}]));
+            let mut answer = patch(&json!([{"op": "add", "path": "/data", "value": {"k": "v"}}]));
             answer["warnings"] = json!(["changed"]);
             answer
         }
         _ => json!({"allowed": true}),
     });
     let api = Api(builder().webhook("mutate.default.svc", webhook).build());
-    configure(&api, MUTATING, "m", json!([hook("mutate", json!({}))])).await;
+    configure(&api, MUTATING, "m", json!([hook("mutate", &json!({}))])).await;
 
     let response = api
         .raw(
@@ -191,7 +193,7 @@ async fn a_denial_has_the_words_of_the_webhook() {
         }
     });
     let api = Api(builder().webhook("deny.default.svc", webhook).build());
-    configure(&api, VALIDATING, "v", json!([hook("deny", json!({}))])).await;
+    configure(&api, VALIDATING, "v", json!([hook("deny", &json!({}))])).await;
     let denied = "admission webhook \"deny.example.com\" denied the request";
     for (name, code, message) in [
         ("plain", 400, format!("{denied} without explanation")),
@@ -225,7 +227,7 @@ async fn a_webhook_that_does_not_answer_in_time_fails() {
         &api,
         VALIDATING,
         "v",
-        json!([hook("silent", json!({"timeoutSeconds": 7}))]),
+        json!([hook("silent", &json!({"timeoutSeconds": 7}))]),
     )
     .await;
     let begun = tokio::time::Instant::now();
@@ -241,7 +243,7 @@ async fn a_webhook_that_does_not_answer_in_time_fails() {
         &api,
         VALIDATING,
         "v",
-        json!([hook("silent", json!({"failurePolicy": "Ignore"}))]),
+        json!([hook("silent", &json!({"failurePolicy": "Ignore"}))]),
     )
     .await;
     assert_eq!(api.post(CONFIG_MAPS, named("a")).await.0, 201);
@@ -269,7 +271,7 @@ async fn bad_answers_are_failures() {
             ))))
         });
         let api = Api(builder().webhook("bad.default.svc", webhook).build());
-        configure(&api, MUTATING, "m", json!([hook("bad", json!({}))])).await;
+        configure(&api, MUTATING, "m", json!([hook("bad", &json!({}))])).await;
         let (code, body) = api.post(CONFIG_MAPS, named("a")).await;
         let message = body["message"].as_str().expect("a message");
         assert_eq!(code, 500);
@@ -278,7 +280,7 @@ async fn bad_answers_are_failures() {
         assert!(message.starts_with(&wanted), "{message}");
     }
     let api = Api(builder().build());
-    configure(&api, MUTATING, "m", json!([hook("none", json!({}))])).await;
+    configure(&api, MUTATING, "m", json!([hook("none", &json!({}))])).await;
     let (_, body) = api.post(CONFIG_MAPS, named("a")).await;
     assert_eq!(
         body["message"],
@@ -295,7 +297,7 @@ async fn a_dry_run_is_told() {
         &api,
         VALIDATING,
         "v",
-        json!([hook("w", json!({"sideEffects": "NoneOnDryRun"}))]),
+        json!([hook("w", &json!({"sideEffects": "NoneOnDryRun"}))]),
     )
     .await;
     let dry = format!("{CONFIG_MAPS}?dryRun=All");
@@ -314,7 +316,7 @@ async fn a_webhook_sees_later_changes_if_it_asks_to() {
             }
             let mut labels = request["object"]["metadata"]["labels"].clone();
             labels[key] = "yes".into();
-            patch(json!([{"op": "add", "path": "/metadata/labels", "value": labels}]))
+            patch(&json!([{"op": "add", "path": "/metadata/labels", "value": labels}]))
         }
     };
     let api = Api(builder()
@@ -326,8 +328,8 @@ async fn a_webhook_sees_later_changes_if_it_asks_to() {
         MUTATING,
         "m",
         json!([
-            hook("one", json!({"reinvocationPolicy": "IfNeeded"})),
-            hook("two", json!({}))
+            hook("one", &json!({"reinvocationPolicy": "IfNeeded"})),
+            hook("two", &json!({}))
         ]),
     )
     .await;
@@ -357,7 +359,7 @@ async fn selectors_choose() {
     .await;
     let hooks = json!([hook(
         "w",
-        json!({
+        &json!({
             "namespaceSelector": {"matchLabels": {"team": "a"}},
             "objectSelector": {"matchExpressions": [{"key": "skip", "operator": "DoesNotExist"}]},
         })
@@ -415,7 +417,7 @@ async fn a_write_in_between_is_seen() {
     let server = builder().webhook("w.default.svc", webhook).build();
     let api = Api(server.clone());
     api.make(CONFIG_MAPS, named("a")).await;
-    configure(&api, VALIDATING, "v", json!([hook("w", json!({}))])).await;
+    configure(&api, VALIDATING, "v", json!([hook("w", &json!({}))])).await;
     *slot.lock().expect("no panic") = Some(server);
     let (code, object) = api
         .merge(&format!("{CONFIG_MAPS}/a"), json!({"data": {"outer": "1"}}))
@@ -490,14 +492,14 @@ async fn a_webhook_over_https() {
         let api = Api(builder()
             .webhook_address("tls.default.svc", address)
             .build());
-        configure(&api, VALIDATING, "v", json!([hook("tls", json!({}))])).await;
+        configure(&api, VALIDATING, "v", json!([hook("tls", &json!({}))])).await;
         let (_, body) = api.post(CONFIG_MAPS, named("a")).await;
         let untrusted = body["message"].as_str().unwrap_or_default().to_owned();
         assert!(untrusted.contains("tls: "), "{untrusted}");
         let bundle = STANDARD.encode(signed.cert.pem());
         let trusted = json!({"clientConfig": {"service": {"namespace": "default", "name": "tls", "path": "/x"}, "caBundle": bundle}});
         api.delete(&format!("{VALIDATING}/v")).await;
-        configure(&api, VALIDATING, "v", json!([hook("tls", trusted)])).await;
+        configure(&api, VALIDATING, "v", json!([hook("tls", &trusted)])).await;
         let (code, body) = api.post(CONFIG_MAPS, named("a")).await;
         assert_eq!(
             (code, &body["message"]),

@@ -1,6 +1,8 @@
 //! What the server makes of manifests of Pods and of what makes Pods: recorded answers of a real server, which the
 //! embedded one (and the real one, where there is one) must give again.
 
+#![allow(clippy::expect_used, reason = "in a test that is a failure")]
+
 mod common;
 
 use std::collections::BTreeSet;
@@ -125,7 +127,7 @@ async fn refusal(server: &Server, namespace: &str, index: usize, case: &Value) -
     let mut uid = String::new();
     let answer = match case.get("then") {
         None => server.post(&path, manifest).await,
-        Some(patch) => {
+        Some(change) => {
             let name = format!("{base}-{index}");
             manifest["metadata"]["name"] = json!(name);
             let made = server.post(&path, manifest).await;
@@ -133,7 +135,7 @@ async fn refusal(server: &Server, namespace: &str, index: usize, case: &Value) -
             uid = made.body["metadata"]["uid"].as_str().expect("a uid").into();
             let path = format!("{path}/{name}");
             let kind = "application/merge-patch+json";
-            server.patch(&path, kind, patch.clone()).await
+            server.patch(&path, kind, change.clone()).await
         }
     };
     let causes = answer
@@ -173,10 +175,8 @@ fn without_uids(text: &str) -> String {
     };
     let (mut out, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {
-        if let Some(_) = rest
-            .get(..36)
-            .filter(|part| hex(part) && part.matches('-').count() == 4)
-        {
+        let is_uid = |part: &str| hex(part) && part.matches('-').count() == 4;
+        if rest.get(..36).is_some_and(is_uid) {
             out.push_str("<uid>");
             rest = &rest[36..];
         } else {

@@ -199,7 +199,7 @@ impl<'a> Decoder<'a> {
         while let Some(key) = self.reader.next_key() {
             let Some((name, field)) = struct_.fields.get_key_value(&*key) else {
                 if let Some(rest) = struct_.rest {
-                    self.entry(rest, &key, &mut map, depth)?
+                    self.entry(rest, &key, &mut map, depth)?;
                 } else {
                     self.strict.unknown(&key);
                     self.reader.skip();
@@ -428,7 +428,7 @@ impl<'a> Decoder<'a> {
             (Scalar::Number, Kind::Number) => {
                 let text = self.reader.number();
                 if let Some(number) = text.parse::<f64>().ok().filter(|number| number.is_finite()) {
-                    *slot = numbers::float(number)
+                    *slot = numbers::float(number);
                 } else {
                     let go = self.schema.go_name(id);
                     self.save(Self::wrong(format!("number {text}"), go));

@@ -71,9 +71,9 @@ pub(super) fn check(source: &str, variables: &[(&str, Ty)]) -> Result<Checked, S
 fn print_error(source: &str, (line, column): (usize, usize), message: &str) -> String {
     let mut text = format!("ERROR: <input>:{line}:{column}: {message}");
     if let Some(shown) = source.lines().nth(line.saturating_sub(1)) {
-        text.push_str(&format!("\n | {}\n | ", shown.replace('\t', " ")));
-        text.push_str(&".".repeat(column.saturating_sub(1)));
-        text.push('^');
+        let shown = shown.replace('\t', " ");
+        let dots = ".".repeat(column.saturating_sub(1));
+        text = format!("{text}\n | {shown}\n | {dots}^");
     }
     text
 }

@@ -83,12 +83,10 @@ fn is_zero(value: &Val) -> bool {
 fn optional(inner: Option<&Val>, name: &str, args: &[Val]) -> Outcome {
     match (name, inner, args) {
         ("hasValue", inner, []) => Ok(Val::Bool(inner.is_some())),
-        ("value", Some(value), []) => Ok(value.clone()),
+        ("value", Some(value), []) | ("orValue", Some(value), [_]) => Ok(value.clone()),
         ("value", None, []) => Err("optional.none() dereference".into()),
-        ("orValue", Some(value), [_]) => Ok(value.clone()),
-        ("orValue", None, [other]) => Ok(other.clone()),
         ("or", Some(value), [_]) => Ok(Val::some(value.clone())),
-        ("or", None, [other]) => Ok(other.clone()),
+        ("orValue" | "or", None, [other]) => Ok(other.clone()),
         _ => Err("no such overload".into()),
     }
 }

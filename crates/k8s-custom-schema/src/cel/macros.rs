@@ -3,6 +3,7 @@
 use cel::common::ast::{CallExpr, Expr, IdedExpr};
 
 /// A call that is a macro.
+#[derive(Clone, Copy)]
 pub(super) enum Macro<'a> {
     /// The operand and its field.
     Has(&'a IdedExpr, &'a str),

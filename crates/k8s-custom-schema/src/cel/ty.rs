@@ -40,10 +40,11 @@ impl Ty {
     /// Whether a value of this type may stand where `wanted` is wanted.
     pub(super) fn fits(&self, wanted: &Ty) -> bool {
         match (self, wanted) {
-            (Self::Dyn, _) | (_, Self::Dyn) => true,
             (Self::List(a), Self::List(b)) | (Self::Optional(a), Self::Optional(b)) => a.fits(b),
             (Self::Map(ak, av), Self::Map(bk, bv)) => ak.fits(bk) && av.fits(bv),
-            (
+            (Self::Dyn, _)
+            | (_, Self::Dyn)
+            | (
                 Self::Null,
                 Self::Duration | Self::Timestamp | Self::Object(_) | Self::Optional(_),
             )

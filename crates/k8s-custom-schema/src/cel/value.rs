@@ -255,8 +255,12 @@ fn string(text: &str, format: &str) -> Val {
     }
 }
 
-/// Numbers of whichever types.
+/// The order of numbers of whichever types; `None` when one is no number, `Some(None)` when one is NaN.
 #[allow(clippy::cast_precision_loss, reason = "as CEL compares")]
+#[allow(
+    clippy::option_option,
+    reason = "no numbers, and numbers without an order (NaN), are different"
+)]
 pub(super) fn compare_numbers(a: &Val, b: &Val) -> Option<Option<Ordering>> {
     let float = |value: &Val| match value {
         Val::Int(number) => Some(*number as f64),

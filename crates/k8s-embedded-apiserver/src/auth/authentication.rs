@@ -25,7 +25,7 @@ pub(crate) fn caller(state: &mut State, parts: &Parts) -> Result<Arc<User>, Fail
     }
     let asked = Attributes::of(&parts.method, parts.uri.path(), parts.uri.query());
     if let Some(wanted) = wanted {
-        user = Arc::new(impersonation::impersonate(state, &user, &asked, wanted)?);
+        user = Arc::new(impersonation::impersonate(state, &user, &asked, &wanted)?);
     }
     state.access.authorize(&state.store, &user, &asked)?;
     Ok(user)

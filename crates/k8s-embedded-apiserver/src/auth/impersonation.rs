@@ -158,14 +158,14 @@ pub(super) fn impersonate(
     state: &mut State,
     requestor: &User,
     asked: &Attributes,
-    wanted: User,
+    wanted: &User,
 ) -> Result<User, Failure> {
     let mut first = None;
     for mode in Mode::ALL {
-        if !mode.applies(requestor, &wanted) {
+        if !mode.applies(requestor, wanted) {
             continue;
         }
-        match in_mode(state, requestor, asked, &wanted, mode) {
+        match in_mode(state, requestor, asked, wanted, mode) {
             Ok(user) => return Ok(user),
             Err(failure) => {
                 first.get_or_insert(failure);

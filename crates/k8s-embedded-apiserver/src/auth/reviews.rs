@@ -48,6 +48,7 @@ fn set(object: &mut Value, key: &str, value: Value) {
     object_mut(object).insert(key.into(), value);
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "a `Review`")]
 pub(crate) fn self_subject(
     state: &mut State,
     call: &Call,
@@ -293,6 +294,7 @@ fn printed(metadata: &Map<String, Value>) -> String {
     format!("{{{}}}", all.join(","))
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a `Review`")]
 pub(crate) fn self_subject_rules(
     state: &mut State,
     call: &Call,

@@ -41,6 +41,7 @@ const TOKEN: Subresource = Subresource {
     verbs: &["create"],
 };
 
+#[allow(clippy::too_many_lines, reason = "a table")]
 pub(super) fn kinds() -> Vec<Kind> {
     vec![
         Kind::row(

@@ -106,7 +106,7 @@ pub(crate) fn to_v2(mut object: Value) -> Value {
     if let Some(percent) = spec.remove("targetCPUUtilizationPercentage") {
         metrics.push(cpu(
             "target",
-            json!({"type": "Utilization", "averageUtilization": percent}),
+            &json!({"type": "Utilization", "averageUtilization": percent}),
         ));
     }
     if !metrics.is_empty() {
@@ -121,7 +121,7 @@ pub(crate) fn to_v2(mut object: Value) -> Value {
             let list: Vec<Value> = list.iter().map(|metric| widen(metric, "current")).collect();
             status.insert("currentMetrics".into(), list.into());
         } else if let Some(percent) = percent {
-            let current = cpu("current", json!({"averageUtilization": percent}));
+            let current = cpu("current", &json!({"averageUtilization": percent}));
             status.insert("currentMetrics".into(), json!([current]));
         }
         if let Some(conditions) = kept(CONDITIONS).filter(Value::is_array) {
@@ -132,7 +132,7 @@ pub(crate) fn to_v2(mut object: Value) -> Value {
     object
 }
 
-fn cpu(field: &str, target: Value) -> Value {
+fn cpu(field: &str, target: &Value) -> Value {
     json!({"type": "Resource", "resource": {"name": "cpu", field: target}})
 }
 

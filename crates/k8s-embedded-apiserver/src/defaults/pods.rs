@@ -86,11 +86,8 @@ pub(crate) fn new_pod(object: &mut Value) {
             "lastProbeTime": null, "lastTransitionTime": now,
         }]);
     }
-    map.insert("status".into(), status);
-    let class = quality_of_service(object);
-    object_mut(object)
-        .get_mut("status")
-        .map(|status| status["qosClass"] = class.into());
+    status["qosClass"] = quality_of_service(object).into();
+    object_mut(object).insert("status".into(), status);
 }
 
 /// A Pod that leaves its resources out keeps those that it had.

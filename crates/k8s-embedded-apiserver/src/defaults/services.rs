@@ -27,18 +27,18 @@ pub(crate) fn service(object: &mut Value) {
     if is_external(spec) {
         fill_text(spec, "externalTrafficPolicy", "Cluster");
     }
-    let balanced = text(spec, "type") == "LoadBalancer";
+    let is_balanced = text(spec, "type") == "LoadBalancer";
     if matches!(
         text(spec, "type"),
         "ClusterIP" | "NodePort" | "LoadBalancer"
     ) {
         fill_text(spec, "internalTrafficPolicy", "Cluster");
     }
-    if balanced {
+    if is_balanced {
         fill(spec, "allocateLoadBalancerNodePorts", json!(true));
     }
     let balancer = entry_mut(entry_mut(map, "status"), "loadBalancer");
-    if balanced {
+    if is_balanced {
         for ingress in each_in(balancer, "ingress") {
             if !text(ingress, "ip").is_empty() {
                 fill(ingress, "ipMode", json!("VIP"));

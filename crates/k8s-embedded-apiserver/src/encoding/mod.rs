@@ -41,12 +41,6 @@ pub(crate) struct Encoding {
 }
 
 impl Encoding {
-    /// As a program reads it.
-    pub(crate) const PLAIN: Self = Self {
-        format: Format::Json,
-        pretty: false,
-    };
-
     /// What answers are in that found no other language.
     pub(crate) const RAW: Self = Self {
         format: Format::Json,

@@ -494,7 +494,7 @@ mod tests {
                 "colon": "a: b", "hash": "a #b", "dash": "- a", "quote": "it's: so", "empty": "", "date": "2026-01-02",
                 "octal": "0o17", "sixty": "12:30:45", "smile": "\u{1f600}", "umlaut": "ü", "spaces": " a ", "version": "1.2.3", "e": "1e3",
             },
-            "numbers": [1, -2, 1.5, 1234567.5, 0.00001, true, null],
+            "numbers": [1, -2, 1.5, 1_234_567.5, 0.00001, true, null],
             "nested": [[1, [2]], [{"a": [{"b": 1}]}]],
             "message": "only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
             "plain": "you requested PartialObjectMetadata, but the requested object is a list (*apps.DeploymentList) and so on",

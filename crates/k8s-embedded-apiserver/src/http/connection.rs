@@ -198,7 +198,7 @@ mod tests {
         let tasks = Tasks::default();
         tasks.execute(async move {
             let _alive = alive;
-            std::future::pending().await
+            std::future::pending::<()>().await;
         });
         drop(tasks);
         assert!(ended.await.is_err());

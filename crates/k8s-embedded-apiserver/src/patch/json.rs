@@ -43,8 +43,10 @@ pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failur
     })
 }
 
+type Operation = Map<String, Value>;
+
 /// The operations, and what a strict reader says of them.
-fn decode_operations(text: Checked<'_>) -> Result<(Vec<Map<String, Value>>, Vec<String>), Failure> {
+fn decode_operations(text: Checked<'_>) -> Result<(Vec<Operation>, Vec<String>), Failure> {
     let target = "[]handlers.jsonPatchOp";
     let read = text.decode_value().map_err(|why| not_decoded(&why))?;
     let mut strict = unknown_members(&read.value);
@@ -83,11 +85,12 @@ fn unknown_members(patch: &Value) -> Vec<String> {
     let operations = patch.as_array().into_iter().flatten().enumerate();
     operations
         .flat_map(|(index, operation)| {
-            let keys = operation.as_object().into_iter().flatten();
-            keys.filter(|(key, _)| !matches!(key.as_str(), "op" | "path" | "from" | "value"))
+            let members = operation.as_object().into_iter().flatten();
+            members
+                .filter(|(key, _)| !matches!(key.as_str(), "op" | "path" | "from" | "value"))
                 .map(move |(key, _)| {
-                    let path = format!("[{index}].{key}");
-                    format!("unknown field {}", k8s_api_schema::quote(&path))
+                    let place = format!("[{index}].{key}");
+                    format!("unknown field {}", k8s_api_schema::quote(&place))
                 })
         })
         .collect()

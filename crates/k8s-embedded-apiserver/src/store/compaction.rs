@@ -45,7 +45,7 @@ impl Compaction {
         self.candidate = version;
         let rest = now.duration_since(self.next).as_nanos() % self.interval.as_nanos();
         let rest = Duration::from_nanos(u64::try_from(rest).unwrap_or(0));
-        self.next = now + self.interval.checked_sub(rest).unwrap();
+        self.next = now + self.interval.saturating_sub(rest);
     }
 
     pub(super) fn floor(&self) -> u64 {

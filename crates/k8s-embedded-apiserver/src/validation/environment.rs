@@ -193,6 +193,7 @@ fn subscript(field: &str) -> Option<(&str, &str)> {
 
 /// A resource of a container; a file must say of which.
 pub(super) fn resource_ref(path: Path<'_>, reference: &Value, file: bool, errors: &mut Errors) {
+    const SIZES: &str = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei";
     let resource = text(reference, "resource");
     let huge = |resource: &str| {
         resource.starts_with("limits.hugepages-") || resource.starts_with("requests.hugepages-")
@@ -208,7 +209,6 @@ pub(super) fn resource_ref(path: Path<'_>, reference: &Value, file: bool, errors
     let Some(divisor) = divisor.map(|divisor| divisor.to_string()) else {
         return;
     };
-    const SIZES: &str = "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei";
     let (valid, of) = match resource
         .split_once('.')
         .map_or("", |(_, resource)| resource)

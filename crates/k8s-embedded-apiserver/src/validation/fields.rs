@@ -76,16 +76,6 @@ pub(super) fn maybe_one_of(
     }
 }
 
-pub(super) fn not_negative(path: &str, value: i64, errors: &mut Vec<FieldError>) {
-    if value < 0 {
-        errors.push(FieldError::invalid(
-            path,
-            value,
-            "must be greater than or equal to 0",
-        ));
-    }
-}
-
 /// The value is the one from before.
 pub(super) fn immutable(
     path: &str,
@@ -192,22 +182,6 @@ pub(super) fn legacy_address(path: &str, text: &str, errors: &mut Vec<FieldError
             "must not have leading 0s"
         };
         errors.push(FieldError::invalid(path, text, fault));
-    }
-}
-
-/// An address in the one form that it should be written in.
-pub(super) fn strict_address(path: &str, text: &str, errors: &mut Vec<FieldError>) {
-    let before = errors.len();
-    legacy_address(path, text, errors);
-    if errors.len() == before
-        && let Some(address) = address(text)
-        && address.to_string() != text
-    {
-        errors.push(FieldError::invalid(
-            path,
-            text,
-            format!("must be in canonical form (\"{address}\")"),
-        ));
     }
 }
 

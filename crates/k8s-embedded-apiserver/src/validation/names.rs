@@ -27,7 +27,6 @@ pub(super) fn object_name(rule: NameRule, name: &str, prefix: bool) -> Vec<Strin
         NameRule::Any => Vec::new(),
         NameRule::Subdomain => subdomain(masked_name, "characters"),
         NameRule::Label => label_1123(masked_name),
-        NameRule::Label1035 => label_1035(masked_name),
         NameRule::PathSegment => path_segment(name, prefix),
     }
 }

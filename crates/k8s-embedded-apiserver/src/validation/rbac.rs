@@ -42,7 +42,7 @@ pub(crate) fn cluster_role(object: &Value, _: Option<&Value>) -> Vec<FieldError>
     let mut errors = rules(object, false);
     let verbs = errors
         .iter()
-        .position(|error| error.field.ends_with(".verbs"))
+        .position(|error| error.field.rsplit('.').next() == Some("verbs"))
         .unwrap_or(errors.len());
     errors.splice(verbs..verbs, late);
     errors

@@ -238,7 +238,8 @@ pub(crate) fn cluster_ips(spec: &serde_json::Map<String, Value>) -> Vec<FieldErr
         return errors;
     }
     let is_v6 = |ip: &String| address(ip).is_some_and(|ip| ip.is_ipv6());
-    if all.len() > 1 && !(all.iter().any(is_v6) && !all.iter().all(is_v6)) {
+    let is_mixed = all.iter().any(is_v6) && all.iter().any(|ip| !is_v6(ip));
+    if all.len() > 1 && !is_mixed {
         errors.push(invalid(
             "may specify no more than one IP for each IP family",
         ));

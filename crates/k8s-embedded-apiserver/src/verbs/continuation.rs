@@ -125,7 +125,7 @@ impl Continue {
         let start = namespace
             .and_then(|namespace| key.strip_prefix(namespace)?.strip_prefix('/'))
             .unwrap_or(key);
-        encode(&format!("/{start}\0"), json!(version))
+        encode(&format!("/{start}\0"), &json!(version))
     }
 
     /// 410 with a token that goes on from the present.
@@ -139,7 +139,7 @@ impl Continue {
         );
         let mut object = failure.to_json();
         let start = self.start.strip_prefix('/').unwrap_or(&self.start);
-        object["metadata"] = json!({"continue": encode(start, json!(-1))});
+        object["metadata"] = json!({"continue": encode(start, &json!(-1))});
         Answer::Other {
             code: failure.code,
             object,
@@ -147,7 +147,7 @@ impl Continue {
     }
 }
 
-fn encode(start: &str, version: Value) -> String {
+fn encode(start: &str, version: &Value) -> String {
     BASE64.encode(json!({"v": VERSION, "rv": version, "start": start}).to_string())
 }
 

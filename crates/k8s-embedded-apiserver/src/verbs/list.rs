@@ -108,14 +108,13 @@ impl Moment {
     fn version(self, state: &State) -> Result<u64, NotReached> {
         let (current, cached) = (state.store.version(), state.store.cached_version());
         match self {
-            Self::Now => Ok(current),
             Self::Cached(version) if version > cached => Err(NotReached::Wait(version)),
             Self::Cached(_) => Ok(cached),
             Self::At(version) if version > current => Err(NotReached::Wait(version)),
             Self::Reached(version) | Self::ReachedAt(version) if version > current => {
                 Err(NotReached::Refuse(version))
             }
-            Self::Reached(_) => Ok(current),
+            Self::Now | Self::Reached(_) => Ok(current),
             Self::At(version) | Self::ReachedAt(version) => Ok(version),
         }
     }

@@ -11,9 +11,8 @@ use crate::status::Failure;
 use k8s_api_schema::FieldError;
 
 pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let patch_kind = match kind_of_patch(call)? {
-        Some(patch_kind) => patch_kind,
-        None => return apply::apply(state, call),
+    let Some(patch_kind) = kind_of_patch(call)? else {
+        return apply::apply(state, call);
     };
     let WriteOptions {
         dry_run,

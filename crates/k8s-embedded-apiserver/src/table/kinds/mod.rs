@@ -31,12 +31,11 @@ type Cells = fn(&str, &Row<'_>) -> Option<Vec<Value>>;
 fn group(kind: &Kind) -> Option<(Columns, Cells)> {
     Some(match (kind.group.as_ref(), kind.kind.as_ref()) {
         ("", "Pod" | "PodTemplate" | "ReplicationController") => (pods::columns, pods::cells),
-        ("", "Event") => (events::columns, events::cells),
+        ("", "Event") | ("events.k8s.io", _) => (events::columns, events::cells),
         ("", _) => (core::columns, core::cells),
         ("apps", _) => (apps::columns, apps::cells),
         ("coordination.k8s.io", _) => (coordination::columns, coordination::cells),
         ("apiextensions.k8s.io", _) => (apiextensions::columns, apiextensions::cells),
-        ("events.k8s.io", _) => (events::columns, events::cells),
         ("batch", _) => (batch::columns, batch::cells),
         ("autoscaling", _) => (autoscaling::columns, autoscaling::cells),
         ("policy", _) => (policy::columns, policy::cells),

@@ -183,7 +183,7 @@ fn running(row: &Row<'_>, summary: &mut Summary) {
             .and_then(Value::as_str);
         let ended = status.pointer("/state/terminated");
         match (waiting, ended) {
-            (Some(reason), _) if !reason.is_empty() => summary.reason = reason.to_owned(),
+            (Some(reason), _) if !reason.is_empty() => reason.clone_into(&mut summary.reason),
             (_, Some(ended)) => {
                 summary.reason = why_ended(ended);
                 if ended["exitCode"].as_i64().unwrap_or(0) != 0 {
