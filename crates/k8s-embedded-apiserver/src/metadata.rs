@@ -44,8 +44,7 @@ impl Meta for Value {
         text(self, "/metadata/resourceVersion")
     }
     fn is_deleting(&self) -> bool {
-        at(self, "/metadata/deletionTimestamp")
-            .is_some_and(|time| !time.is_null())
+        at(self, "/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
     }
     fn finalizers(&self) -> Vec<&str> {
         texts(at(self, "/metadata/finalizers"))

@@ -96,6 +96,8 @@ pub(super) fn cells(kind: &str, row: &Row<'_>) -> Option<Vec<Value>> {
         "FlowSchema" => flow_schema(row),
         "PriorityLevelConfiguration" => priority_level(row),
         "CertificateSigningRequest" => request(row),
+        "PodCertificateRequest" => pod_request(row),
+        "StorageVersionMigration" => migration(row),
         "ClusterTrustBundle" => vec![name, row.cell("/spec/signerName")],
         "DeviceClass" | "ResourceClaimTemplate" => vec![name, age],
         "DeviceTaintRule" => vec![
@@ -585,6 +587,38 @@ fn request(row: &Row<'_>) -> Vec<Value> {
         row.cell("/spec/username"),
         json!(duration),
         json!(state),
+    ]
+}
+
+fn pod_request(row: &Row<'_>) -> Vec<Value> {
+    let conditions = row.list("/status/conditions").iter();
+    let mut kinds = conditions.filter_map(|condition| condition["type"].as_str());
+    let state = kinds.rfind(|kind| matches!(*kind, "Issued" | "Denied" | "Failed"));
+    vec![
+        row.name(),
+        row.cell("/spec/podName"),
+        row.cell("/spec/serviceAccountName"),
+        row.cell("/spec/nodeName"),
+        row.cell("/spec/signerName"),
+        json!(state.unwrap_or("Pending")),
+        json!(row.labels("/spec/unverifiedUserAnnotations")),
+    ]
+}
+
+fn migration(row: &Row<'_>) -> Vec<Value> {
+    let resource = match row.text("/spec/resource/group") {
+        "" => row.text("/spec/resource/resource").to_owned(),
+        group => format!("{}.{group}", row.text("/spec/resource/resource")),
+    };
+    let conditions = row.list("/status/conditions").iter();
+    let mut kinds = conditions
+        .filter(|condition| condition["status"] == "True")
+        .filter_map(|condition| condition["type"].as_str());
+    let status = kinds.rfind(|kind| matches!(*kind, "Running" | "Failed" | "Succeeded"));
+    vec![
+        row.name(),
+        json!(resource),
+        json!(status.unwrap_or("Unknown")),
     ]
 }
 
