@@ -75,7 +75,11 @@ impl Reader {
         let fields = type_
             .fields
             .iter()
-            .map(|field| (field.name.to_owned(), self.field(field)))
+            .zip(0..)
+            .map(|(field, position)| {
+                let read = self.field(field);
+                (field.name.to_owned(), Field { position, ..read })
+            })
             .collect();
         let struct_ = Struct {
             fields,
@@ -130,6 +134,7 @@ impl Reader {
                 key: field.key.map(Into::into),
             },
             inlined: field.inlined.into(),
+            position: 0,
             protobuf: field
                 .protobuf
                 .split('.')

@@ -5,6 +5,7 @@ mod field_error;
 pub mod json;
 mod model;
 pub mod openapi;
+mod ordered;
 pub mod protobuf;
 mod quantity;
 pub mod strategic;
@@ -16,5 +17,6 @@ pub use model::{
     Either, EitherKind, Empty, Field, List, ListKind, Map, Patch, Scalar, Schema, Struct, Type,
     TypeId,
 };
+pub use ordered::{TakenApart, print_members, print_ordered};
 pub use quantity::{Quantity, QuantityError};
 pub use text::{Published, PublishedField, published};

@@ -194,6 +194,8 @@ pub struct Field {
     pub patch: Patch,
     /// Its number in protobuf, after those of the messages that it is in there but not in JSON; empty where it has none.
     pub protobuf: Vec<u32>,
+    /// Its place among the fields of the Go type; all the same where they come by name.
+    pub position: u32,
     /// The Go fields of the structs that it is inlined from, parted by dots; empty for most.
     pub inlined: Box<str>,
 }
@@ -209,6 +211,7 @@ impl Field {
             empty: Empty::Omitted,
             patch: Patch::default(),
             protobuf: Vec::new(),
+            position: 0,
             inlined: "".into(),
         }
     }

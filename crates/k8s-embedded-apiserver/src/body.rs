@@ -10,6 +10,7 @@ use crate::custom;
 use crate::kinds::Kind;
 use crate::metadata::object_mut;
 use crate::query::FieldValidation;
+use crate::registered;
 use crate::registry::Registry;
 use crate::status::Failure;
 use crate::yaml;
@@ -320,9 +321,10 @@ fn check_builtin_type(
     if version == own && sent_kind == kind.kind {
         return Ok(());
     }
-    let known = registry.kinds().any(|found| {
-        !found.is_custom() && found.api_version() == version && found.kind == sent_kind
-    });
+    let known = registered::is_known(version, sent_kind)
+        || registry.kinds().any(|found| {
+            !found.is_custom() && found.api_version() == version && found.kind == sent_kind
+        });
     let short = version.rsplit('/').next().unwrap_or(version);
     if !known {
         return Err(Failure::bad_request(format!(
@@ -335,15 +337,24 @@ fn check_builtin_type(
             "the API version in the data ({version}) does not match the expected API version ({own})"
         )));
     }
+    Err(Failure::bad_request(format!(
+        "{sent_kind} in version {short:?} cannot be handled as a {}: {}",
+        kind.kind,
+        no_conversion(short, sent_kind, kind)
+    )))
+}
+
+/// Why an object of one kind is none of another; `short` is its version without the group.
+pub(crate) fn no_conversion(short: &str, sent_kind: &str, kind: &Kind) -> String {
     let internal = if kind.group.is_empty() {
         "core"
     } else {
         kind.group.split('.').next().unwrap_or_default()
     };
-    Err(Failure::bad_request(format!(
-        "{sent_kind} in version {short:?} cannot be handled as a {}: converting ({short}.{sent_kind}) to ({internal}.{}): unknown conversion",
-        kind.kind, kind.kind
-    )))
+    format!(
+        "converting ({short}.{sent_kind}) to ({internal}.{}): unknown conversion",
+        kind.kind
+    )
 }
 
 /// An object of the kind's version in the stored form, with its defaults.

@@ -95,7 +95,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// JSON text with a line for each member and two spaces for each level, as Go indents it, and without an end of line.
-fn indented(json: &[u8]) -> Bytes {
+pub(crate) fn indented(json: &[u8]) -> Bytes {
     let mut out = BytesMut::with_capacity(json.len() * 2);
     let (mut depth, mut in_text, mut escaped, mut opened) = (0_usize, false, false, false);
     let line = |out: &mut BytesMut, depth: usize| {

@@ -3,10 +3,11 @@
 //! A tree of JSON takes several times the memory of its text, and most reads want the text anyway.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use serde::Serialize as _;
-use serde_json::{Map, Value};
+use k8s_api_schema::print_members;
+use serde_json::Value;
 
 use crate::metadata::{self, Meta, Owner};
+use crate::ordered;
 
 /// A stored object.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,27 +103,16 @@ impl Object {
 
 /// The JSON of an object without its type.
 fn members(value: &Value) -> Bytes {
-    struct Members<'a>(&'a Map<String, Value>);
-
-    impl serde::Serialize for Members<'_> {
-        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let kept = |key: &&String| !matches!(key.as_str(), "apiVersion" | "kind");
-            serializer.collect_map(self.0.iter().filter(|(key, _)| kept(key)))
-        }
-    }
-
-    let mut out = Vec::with_capacity(512);
     let Some(map) = value.as_object() else {
         return Bytes::from_static(b"{}");
     };
-    match Members(map).serialize(&mut serde_json::Serializer::new(&mut out)) {
-        Ok(()) => {
-            out.shrink_to_fit();
-            out.into()
-        }
-        // A tree of JSON has texts for keys, so that it can always be written.
-        Err(_) => Bytes::from_static(b"{}"),
-    }
+    let type_ = ordered::type_of(
+        metadata::text(value, "/apiVersion"),
+        metadata::text(value, "/kind"),
+    );
+    let mut text = print_members(map, type_, &["apiVersion", "kind"]);
+    text.shrink_to_fit();
+    text.into()
 }
 
 impl Meta for Object {

@@ -12,7 +12,7 @@ use futures::StreamExt as _;
 use futures::future::{BoxFuture, ready};
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST,
-    HeaderValue, IF_NONE_MATCH, RETRY_AFTER, USER_AGENT, VARY, WARNING,
+    HeaderValue, IF_NONE_MATCH, LOCATION, RETRY_AFTER, USER_AGENT, VARY, WARNING,
 };
 use http::request::Parts;
 use http::uri::Authority;
@@ -29,7 +29,7 @@ use crate::background::{self, Background};
 use crate::body;
 use crate::builder::Builder;
 use crate::discovery::{self, Asked, Reply};
-use crate::encoding::{self, Encoding};
+use crate::encoding::{self, Encoding, Format};
 use crate::finish::Finish;
 use crate::lifecycle::State;
 use crate::query::Query;
@@ -202,7 +202,7 @@ impl EmbeddedApiServer {
             let is_watchable = call.target.name.is_none() || call.target.watch;
             table::route(wire.accept, is_watchable && call.method == Method::GET)?;
         }
-        let (encoding, representation) = Representation::negotiate(wire.accept)?;
+        let (encoding, representation) = Representation::negotiate(wire.accept, call.kind())?;
         let answer = self.handle(call, session).await?;
         let include = match representation {
             Representation::Table(_) => {
@@ -297,21 +297,21 @@ impl EmbeddedApiServer {
             Answer::Watch(plan) => {
                 // Of watches only those that begin with a list are compressed.
                 let compressed = wire.gzip && plan.end_told;
-                let stream = watch::stream(self.shared.clone(), plan, rendering);
+                let stream = watch::stream(self.shared.clone(), plan, rendering, encoding);
                 if !compressed {
-                    return Ok(respond(200, encoding, ApiBody::stream(stream)));
+                    return Ok(streamed(encoding, ApiBody::stream(stream)));
                 }
                 let mut gzip = encoding::GzipStream::new();
                 let pieces = stream
                     .map(Some)
                     .chain(futures::stream::once(async { None }))
                     .filter_map(move |frame| ready(gzip.next(frame.as_ref())));
-                let mut response = respond(200, encoding, ApiBody::stream(pieces));
+                let mut response = streamed(encoding, ApiBody::stream(pieces));
                 tell_gzip(&mut response);
                 response
             }
             Answer::WatchFailed(failure) => {
-                respond(200, encoding, ApiBody::stream(watch::failed(&failure)))
+                streamed(encoding, ApiBody::stream(watch::failed(&failure, encoding)))
             }
             Answer::NotYet(wanted) => {
                 return Err(Failure::version_too_large(
@@ -360,6 +360,19 @@ impl EmbeddedApiServer {
                 "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
                 ApiBody::from(Bytes::from(text)),
             ),
+            Some(Reply::Object(encoding, value)) => written(200, encoding, &value),
+            Some(Reply::Moved(to)) => {
+                let mut response = typed(301, "application/json", ApiBody::default());
+                if let Ok(to) = HeaderValue::from_str(&to) {
+                    response.headers_mut().insert(LOCATION, to);
+                }
+                response
+            }
+            Some(Reply::Nothing) => {
+                let mut response = Response::new(ApiBody::default());
+                *response.status_mut() = StatusCode::NOT_FOUND;
+                response
+            }
             Some(Reply::Json(content_type, value)) => typed(
                 200,
                 content_type,
@@ -381,14 +394,22 @@ impl EmbeddedApiServer {
 
 /// A document that clients keep: not sent again to one that names its tag.
 fn tagged(content_type: &'static str, value: &Value, known: Option<&str>) -> Response<ApiBody> {
-    let text = value.to_string();
-    let tag = format!("\"{:016X}\"", discovery::fingerprint(text.as_bytes()));
+    let text = if content_type.starts_with("application/yaml") {
+        let yaml = Encoding {
+            format: Format::Yaml,
+            pretty: false,
+        };
+        yaml.write(value)
+    } else {
+        Bytes::from(value.to_string())
+    };
+    let tag = format!("\"{:016X}\"", discovery::fingerprint(&text));
     let mut response = if known.is_some_and(|known| known == tag) {
         let mut response = Response::new(ApiBody::default());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        typed(200, content_type, ApiBody::from(Bytes::from(text)))
+        typed(200, content_type, ApiBody::from(text))
     };
     let headers = response.headers_mut();
     if let Ok(tag) = HeaderValue::from_str(&tag) {
@@ -500,6 +521,10 @@ fn typed(code: u16, content_type: &'static str, body: ApiBody) -> Response<ApiBo
 
 fn respond(code: u16, encoding: Encoding, body: ApiBody) -> Response<ApiBody> {
     typed(code, encoding.format.media_type(), body)
+}
+
+fn streamed(encoding: Encoding, body: ApiBody) -> Response<ApiBody> {
+    typed(200, encoding.format.stream_type(), body)
 }
 
 fn written(code: u16, encoding: Encoding, object: &Value) -> Response<ApiBody> {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::body;
+use crate::encoding::{Encoding, Format};
 use crate::kinds::Kind;
 use crate::metadata;
 use crate::object::Object;
@@ -64,6 +65,7 @@ struct Watch {
     kind: Arc<Kind>,
     selection: Selection,
     rendering: Rendering,
+    encoding: Encoding,
     /// The changes up to this version were sent.
     cursor: u64,
     subscription: Subscription,
@@ -77,11 +79,12 @@ struct Watch {
     ended: bool,
 }
 
-/// The frames of a watch: one line of JSON each.
+/// The frames of a watch, one for each event.
 pub(crate) fn stream(
     shared: Arc<Shared>,
     plan: WatchPlan,
     rendering: Rendering,
+    encoding: Encoding,
 ) -> impl Stream<Item = Bytes> + Send + 'static {
     let now = Instant::now();
     let deadline = now + Duration::from_secs(plan.seconds.min(LONGEST));
@@ -90,6 +93,7 @@ pub(crate) fn stream(
         kind: plan.kind,
         selection: plan.selection,
         rendering,
+        encoding,
         cursor: 0,
         subscription: plan.subscription,
         news: None,
@@ -118,9 +122,12 @@ pub(crate) fn stream(
     })
 }
 
-/// The lines of a watch that could not begin.
-pub(crate) fn failed(failure: &Failure) -> impl Stream<Item = Bytes> + Send + 'static {
-    futures::stream::iter([frame("ERROR", &failure.to_json())])
+/// The frames of a watch that could not begin.
+pub(crate) fn failed(
+    failure: &Failure,
+    encoding: Encoding,
+) -> impl Stream<Item = Bytes> + Send + 'static {
+    futures::stream::iter([encoding.event("ERROR", &failure.to_json())])
 }
 
 /// When the bookmark after one at `now` is due.
@@ -171,7 +178,8 @@ impl Watch {
     }
 
     fn fail(&mut self, failure: &Failure) {
-        self.pending.push_back(frame("ERROR", &failure.to_json()));
+        let frame = self.encoding.event("ERROR", &failure.to_json());
+        self.pending.push_back(frame);
         self.ended = true;
     }
 
@@ -224,7 +232,8 @@ impl Watch {
     }
 
     fn push_stored(&mut self, type_: &str, object: &Arc<Object>) {
-        if self.rendering.is_whole() && self.kind.shows_as_stored(object) {
+        let is_json = self.encoding.format == Format::Json;
+        if is_json && self.rendering.is_whole() && self.kind.shows_as_stored(object) {
             let mut line = BytesMut::with_capacity(object.text_len() + 48);
             line.put_slice(b"{\"type\":\"");
             line.put_slice(type_.as_bytes());
@@ -245,7 +254,7 @@ impl Watch {
         }
         let now = self.shared.with(|state| state.source.now());
         let object = self.rendering.watched(object, now);
-        self.pending.push_back(frame(type_, &object));
+        self.pending.push_back(self.encoding.event(type_, &object));
     }
 
     /// An object of the kind that holds nothing but the version.
@@ -257,10 +266,4 @@ impl Watch {
         let bookmark = json!({"metadata": metadata});
         self.push("BOOKMARK", body::to_empty(&bookmark, &self.kind));
     }
-}
-
-fn frame(type_: &str, object: &Value) -> Bytes {
-    let mut line = json!({"type": type_, "object": object}).to_string();
-    line.push('\n');
-    line.into()
 }

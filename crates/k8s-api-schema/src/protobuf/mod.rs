@@ -94,17 +94,27 @@ pub fn encode(
     schema: &Schema,
     id: TypeId,
 ) -> Vec<u8> {
+    envelope(api_version, kind, &encode_message(object, schema, id))
+}
+
+/// A body of a message that is of this kind.
+#[must_use]
+pub fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
     let mut type_ = Vec::new();
     put_bytes(&mut type_, 1, api_version.as_bytes());
     put_bytes(&mut type_, 2, kind.as_bytes());
-    let message = encode_message(object, schema, id);
     let mut body = Vec::with_capacity(message.len() + type_.len() + 16);
     body.extend(MAGIC);
     put_bytes(&mut body, 1, &type_);
-    put_bytes(&mut body, 2, &message);
+    put_bytes(&mut body, 2, message);
     put_bytes(&mut body, 3, b"");
     put_bytes(&mut body, 4, b"");
     body
+}
+
+/// Appends a field that holds a message.
+pub fn put_message(out: &mut Vec<u8>, number: u32, message: &[u8]) {
+    put_bytes(out, number, message);
 }
 
 /// The message of a value of a type, without an envelope.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::wire::{put_bytes, put_double, put_number};
 use crate::json::seconds_of;
-use crate::model::{Either, EitherKind, Field, Scalar, Schema, Type, TypeId};
+use crate::model::{Either, EitherKind, Empty, Field, Scalar, Schema, Type, TypeId};
 
 /// A value of a type that is a message.
 pub(super) fn message(out: &mut Vec<u8>, value: &Value, schema: &Schema, id: TypeId) {
@@ -16,8 +16,15 @@ pub(super) fn message(out: &mut Vec<u8>, value: &Value, schema: &Schema, id: Typ
                 .fields
                 .iter()
                 .filter(|(_, field)| !field.protobuf.is_empty())
-                .filter_map(|(name, field)| Some((&*field.protobuf, field, value.get(name)?)))
-                .filter(|(_, _, value)| !value.is_null())
+                .filter_map(|(name, field)| {
+                    let sent = value.get(name).filter(|value| !value.is_null());
+                    let value = match sent {
+                        Some(sent) => sent,
+                        None if is_always_there(field, schema) => &Value::Null,
+                        None => return None,
+                    };
+                    Some((&*field.protobuf, field, value))
+                })
                 .collect();
             fields.sort_by_key(|(path, _, _)| *path);
             members(out, &fields, schema);
@@ -29,6 +36,16 @@ pub(super) fn message(out: &mut Vec<u8>, value: &Value, schema: &Schema, id: Typ
         },
         Type::Scalar(scalar) => scalar_message(out, value, *scalar),
     }
+}
+
+/// Whether the message has the field even when there is nothing in it: all have that are no pointer, list or map.
+fn is_always_there(field: &Field, schema: &Schema) -> bool {
+    matches!(field.empty, Empty::Written | Empty::Omitted)
+        && match schema.get(field.type_) {
+            Type::Scalar(Scalar::Bytes | Scalar::Any) => false,
+            Type::Scalar(_) | Type::Struct(_) => true,
+            Type::List(_) | Type::Map(_) | Type::Any => false,
+        }
 }
 
 /// Fields sorted by the paths of their numbers; those with a longer path are in messages of their own.

@@ -41,11 +41,30 @@ pub(super) fn call(name: &str, target: Option<&Val>, args: &[Val]) -> Outcome {
         }
         match program.execute(&scope) {
             Ok(value) => from_other(value, name),
-            Err(ExecutionError::FunctionError { message, .. }) => Err(message),
+            Err(ExecutionError::FunctionError { message, .. }) => Err(match args {
+                [Val::Str(text)] if name == "url" => format!(
+                    "URL parse error during conversion from string: parse {text:?}: {}",
+                    no_url(text)
+                ),
+                _ => message,
+            }),
             Err(ExecutionError::NoSuchKey(key)) => Err(format!("no such key: {key}")),
             Err(_) => Err("no such overload".into()),
         }
     })
+}
+
+/// Why a text is no URL, in the words of Go's parser.
+fn no_url(text: &str) -> &'static str {
+    if text.contains(|c: char| c.is_ascii_control()) {
+        "net/url: invalid control character in URL"
+    } else if text.is_empty() {
+        "empty url"
+    } else if text.starts_with(':') {
+        "missing protocol scheme"
+    } else {
+        "invalid URI for request"
+    }
 }
 
 fn into_other(value: &Val) -> Option<Value> {

@@ -3,30 +3,27 @@
 use serde_json::{Map, Value, json};
 
 use super::{ApiResource, group_names, resources_of, versions_of};
-use crate::table::clauses;
+use crate::encoding::Format;
+use crate::table;
 
-pub(super) const CONTENT_TYPE: &str =
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const JSON: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const YAML: &str = "application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// What `/api` and `/apis` are asked for as.
-pub(super) enum Form {
-    Plain,
-    Aggregated,
-}
-
-impl Form {
-    pub(super) fn negotiate(accept: &str) -> Option<Self> {
-        clauses(accept)
-            .iter()
-            .filter(|clause| clause.takes_json())
-            .find_map(|clause| match clause.transform() {
-                None => Some(Self::Plain),
-                Some(("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2")) => {
-                    Some(Self::Aggregated)
-                }
-                Some(_) => None,
-            })
+/// The content type of the aggregated form, if that is accepted. It comes before the plain form whatever is liked best.
+pub(super) fn negotiate(accept: &str) -> Option<&'static str> {
+    if accept.is_empty() {
+        return None;
     }
+    let wanted = ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2");
+    let (_, content_type) = table::negotiate(accept, |clause, format| {
+        let content_type = match format {
+            Format::Json => JSON,
+            Format::Yaml => YAML,
+            Format::Protobuf => return None,
+        };
+        (clause.transform() == Some(wanted)).then_some(content_type)
+    })?;
+    Some(content_type)
 }
 
 /// The core group, or all others.

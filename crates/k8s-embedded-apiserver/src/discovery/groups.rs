@@ -2,12 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::aggregated::{self, Form};
-use super::{
-    ApiResource, ApiSubresource, Asked, JSON, Reply, group_names, resources_of, versions_of,
-};
+use super::aggregated;
+use super::{ApiResource, ApiSubresource, Asked, Reply, group_names, resources_of, versions_of};
 use crate::status::Failure;
-use crate::table::{MEDIA_TYPES, clauses};
+use crate::table::{MEDIA_TYPES, for_documents, route};
 
 pub(super) fn reply(path: &str, asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Reply> {
     let accept = asked.accept;
@@ -23,14 +21,14 @@ pub(super) fn reply(path: &str, asked: &Asked<'_>, resources: &[ApiResource]) ->
         .get(1)
         .is_some_and(|group| segments[0] == "api" || group_names(resources).contains(group));
     Some(match document {
-        Some(_)
-            if !clauses(accept)
-                .iter()
-                .any(|clause| clause.takes_json() && clause.transform().is_none()) =>
-        {
-            Reply::Failure(Failure::not_acceptable(MEDIA_TYPES))
+        Some(document) => {
+            let is_routed = segments[0] == "api" || segments.len() == 3;
+            plain(
+                document,
+                accept,
+                is_routed && is_builtin(segments[1], resources),
+            )
         }
-        Some(document) => Reply::Json(JSON, document),
         None if known_group && is_builtin(segments[1], resources) => {
             Reply::Failure(Failure::no_such_resource())
         }
@@ -54,13 +52,27 @@ impl ApiResource {
 }
 
 fn top(core: bool, asked: &Asked<'_>, resources: &[ApiResource]) -> Reply {
-    match Form::negotiate(asked.accept) {
-        Some(Form::Aggregated) => Reply::Tagged(
-            aggregated::CONTENT_TYPE,
-            aggregated::document(core, resources),
-        ),
-        Some(Form::Plain) if core => Reply::Json(JSON, versions_document(asked.host)),
-        Some(Form::Plain) => Reply::Json(JSON, group_list(resources)),
+    if core && let Err(failure) = route(asked.accept, false) {
+        return Reply::Failure(failure);
+    }
+    if let Some(content_type) = aggregated::negotiate(asked.accept) {
+        return Reply::Tagged(content_type, aggregated::document(core, resources));
+    }
+    let document = if core {
+        versions_document(asked.host)
+    } else {
+        group_list(resources)
+    };
+    plain(document, asked.accept, false)
+}
+
+/// A document in what is accepted. The router refuses some of that before.
+fn plain(document: Value, accept: &str, is_routed: bool) -> Reply {
+    if is_routed && let Err(failure) = route(accept, false) {
+        return Reply::Failure(failure);
+    }
+    match for_documents(accept) {
+        Some(encoding) => Reply::Object(encoding, document),
         None => Reply::Failure(Failure::not_acceptable(MEDIA_TYPES)),
     }
 }

@@ -10,7 +10,9 @@ mod version;
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::encoding::Encoding;
 use crate::status::Failure;
+use crate::table::route_to;
 
 /// A resource as discovery shows it. Subresources follow in `subresources`.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +71,12 @@ pub(crate) enum Reply {
     Metrics(String),
     /// Protocol buffers with their content type.
     Protobuf(&'static str, Vec<u8>),
+    /// An object in what was negotiated.
+    Object(Encoding, Value),
+    /// It is elsewhere.
+    Moved(String),
+    /// 404 without a word.
+    Nothing,
     Failure(Failure),
 }
 
@@ -84,10 +92,13 @@ pub(crate) fn reply(asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Repl
     };
     let reply = match path {
         "/" => Some(Reply::Indented(JSON, root(resources))),
-        "/version" => Some(Reply::Indented(JSON, version::info())),
+        "/version" => Some(match route_to(asked.accept, &[JSON], &[]) {
+            Ok(()) => Reply::Indented(JSON, version::info()),
+            Err(failure) => Reply::Failure(failure),
+        }),
         "/metrics" => Some(Reply::Metrics(metrics::text(resources))),
         _ => health::reply(asked)
-            .or_else(|| openapi::reply(path, asked.accept, resources))
+            .or_else(|| openapi::reply(path, asked, resources))
             .or_else(|| groups::reply(path, asked, resources)),
     }?;
     Some(match reply {
@@ -220,9 +231,12 @@ mod tests {
 
     fn json_at(path: &str) -> Value {
         match replied(path, "") {
-            Some(Reply::Json(_, value) | Reply::Tagged(_, value) | Reply::Indented(_, value)) => {
-                value
-            }
+            Some(
+                Reply::Json(_, value)
+                | Reply::Tagged(_, value)
+                | Reply::Indented(_, value)
+                | Reply::Object(_, value),
+            ) => value,
             other => panic!("{path}: {other:?}"),
         }
     }

@@ -9,27 +9,62 @@ use k8s_api_schema::openapi;
 use serde_json::{Map, Value, json};
 
 use super::groups::storage_version_hash;
-use super::{ApiResource, JSON, Reply, resources_of};
+use super::{ApiResource, Asked, JSON, Reply, resources_of};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 /// The content type of an OpenAPI v2 document in protocol buffers, which kubectl wants and asks for by an older name.
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-pub(super) fn reply(path: &str, accept: &str, resources: &[ApiResource]) -> Option<Reply> {
+pub(super) fn reply(path: &str, asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Reply> {
     if path == "/openapi/v2" {
-        return Some(version_2(accept));
+        return Some(version_2(asked.accept));
     }
-    let below = path.strip_prefix("/openapi/v3")?;
+    let below = asked.path.strip_prefix("/openapi/v3")?;
     let segments: Vec<&str> = below.split('/').skip(1).collect();
-    let document = match segments[..] {
-        [] => index(resources),
-        ["version"] => version_document(),
-        ["api", version] => document("", version, resources)?,
-        ["apis", group, version] => document(group, version, resources)?,
-        _ => return None,
+    Some(match segments[..] {
+        [] => Reply::Json("text/plain; charset=utf-8", index(resources)),
+        ["version"] => Reply::Json(JSON, version_document()),
+        ["api", version] => of_version("", version, asked, resources),
+        ["apis", group, version] => of_version(group, version, asked, resources),
+        _ => Reply::Nothing,
+    })
+}
+
+/// The document of a version; who asks for an older one by its hash is sent to the newest.
+fn of_version(group: &str, version: &str, asked: &Asked<'_>, resources: &[ApiResource]) -> Reply {
+    let Some(document) = document(group, version, resources) else {
+        return Reply::Nothing;
     };
-    Some(Reply::Json(JSON, document))
+    let newest = hash(&resources_of(group, version, resources));
+    let query = form_urlencoded::parse(asked.query.unwrap_or_default().as_bytes());
+    let wanted = query.into_iter().find(|(key, _)| key == "hash");
+    match wanted {
+        Some((_, wanted)) if !wanted.is_empty() && wanted != newest => {
+            Reply::Moved(format!("{}?hash={newest}", asked.path))
+        }
+        _ => Reply::Json(JSON, document),
+    }
+}
+
+/// Changes with what a document is made of, so that clients may keep it.
+fn hash(of_version: &[&ApiResource]) -> String {
+    let hash = of_version.iter().fold(0_u64, |hash, resource| {
+        let schema = resource
+            .schema
+            .as_ref()
+            .map(Value::to_string)
+            .unwrap_or_default();
+        let text = format!(
+            "{}{}{schema}",
+            storage_version_hash(resource),
+            resource.plural
+        );
+        text.bytes().fold(hash, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    });
+    format!("{hash:016X}")
 }
 
 fn version_2(accept: &str) -> Reply {
@@ -52,23 +87,8 @@ fn index(resources: &[ApiResource]) -> Value {
     for resource in resources {
         let path = path_of(resource);
         let of_version = resources_of(&resource.group, &resource.version, resources);
-        // The hash changes with what the document is made of, so that clients may keep it.
-        let hash = of_version.iter().fold(0_u64, |hash, resource| {
-            let schema = resource
-                .schema
-                .as_ref()
-                .map(Value::to_string)
-                .unwrap_or_default();
-            let text = format!(
-                "{}{}{schema}",
-                storage_version_hash(resource),
-                resource.plural
-            );
-            text.bytes().fold(hash, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            })
-        });
-        let url = format!("/openapi/v3/{path}?hash={hash:016X}");
+        let hash = hash(&of_version);
+        let url = format!("/openapi/v3/{path}?hash={hash}");
         paths.insert(path, json!({ "serverRelativeURL": url }));
     }
     paths.insert(

@@ -1,21 +1,25 @@
-//! From an answer to the bytes that are asked for: JSON, indented JSON or YAML, and gzip.
+//! From an answer to the bytes that are asked for: JSON, indented JSON, YAML or protobuf, and gzip.
 
 mod gzip;
+mod protobuf;
 mod yaml;
 
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::{finish, ordered};
+
 pub(crate) use gzip::{GzipStream, gzip, is_asked_for};
 
 /// The language of an answer.
 ///
-/// Another one needs a variant here, its media type, an arm in [`Encoding::write`], and a place in the list of what is
-/// offered (`table::accept`).
+/// Another one needs a variant here, its media types, arms in [`Encoding::write`] and [`Encoding::event`], and a place
+/// in the list of what is offered (`table::accept`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Json,
     Yaml,
+    Protobuf,
 }
 
 impl Format {
@@ -23,12 +27,21 @@ impl Format {
         match self {
             Self::Json => "application/json",
             Self::Yaml => "application/yaml",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
         }
     }
 
     /// Whether it can be the language of a watch.
     pub(crate) fn streams(self) -> bool {
-        self == Self::Json
+        self != Self::Yaml
+    }
+
+    /// The media type of a watch.
+    pub(crate) fn stream_type(self) -> &'static str {
+        match self {
+            Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            other => other.media_type(),
+        }
     }
 }
 
@@ -52,11 +65,21 @@ impl Encoding {
         self.format == Format::Json && !self.pretty
     }
 
+    /// An event of a watch: a line of JSON, or a message after its length.
+    pub(crate) fn event(self, type_: &str, object: &Value) -> Bytes {
+        if self.format == Format::Protobuf {
+            return protobuf::event(type_, object).into();
+        }
+        let object = ordered::text(object);
+        format!("{{\"type\":\"{type_}\",\"object\":{object}}}\n").into()
+    }
+
     pub(crate) fn write(self, value: &Value) -> Bytes {
         match self.format {
             Format::Yaml => yaml::write(value).into(),
-            Format::Json if self.pretty => format!("{value:#}").into(),
-            Format::Json => format!("{value}\n").into(),
+            Format::Protobuf => protobuf::write(value).into(),
+            Format::Json if self.pretty => finish::indented(ordered::text(value).as_bytes()),
+            Format::Json => (ordered::text(value) + "\n").into(),
         }
     }
 }

@@ -4,8 +4,11 @@
 //! on a missing member; `replace` of a missing member of an object sets it; array indices may be
 //! negative and then count from the end.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
+use k8s_api_schema::TakenApart;
 use k8s_api_schema::json::Checked;
 
 use super::{Patched, not_decoded};
@@ -30,7 +33,9 @@ pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failur
     }
     let mut document = object.clone();
     let mut copied = 0;
+    let mut apart = TakenApart::Members(BTreeMap::new());
     for operation in &operations {
+        take_apart(&mut apart, operation);
         apply_one(&mut document, operation, &mut copied).map_err(|why| match why {
             DoesNotApply => Failure::unprocessable(),
             TooDeep => Failure::bad_request(format!("error applying patch: {}", too_deep())),
@@ -39,11 +44,39 @@ pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failur
     Ok(Patched {
         object: document,
         strict,
+        apart,
         ..Patched::default()
     })
 }
 
 type Operation = Map<String, Value>;
+
+/// Marks what an operation takes apart: what its pointers lead through, and all that it compares or brings.
+fn take_apart(apart: &mut TakenApart, operation: &Map<String, Value>) {
+    let text = |key: &str| operation.get(key).and_then(Value::as_str);
+    let brings = matches!(text("op"), Some("add" | "replace" | "test"));
+    for (key, wholly) in [("from", false), ("path", brings)] {
+        let Some(Pointer(Some((way, last)))) = text(key).map(Pointer::parse) else {
+            continue;
+        };
+        mark(apart, &way, wholly.then_some(last));
+    }
+}
+
+fn mark(apart: &mut TakenApart, way: &[String], wholly: Option<String>) {
+    let Some(members) = apart.members() else {
+        return;
+    };
+    match (way, wholly) {
+        ([first, rest @ ..], wholly) => {
+            mark(members.entry(first.clone()).or_default(), rest, wholly);
+        }
+        ([], Some(last)) => {
+            members.insert(last, TakenApart::Wholly);
+        }
+        ([], None) => {}
+    }
+}
 
 /// The operations, and what a strict reader says of them.
 fn decode_operations(text: Checked<'_>) -> Result<(Vec<Operation>, Vec<String>), Failure> {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use k8s_api_schema::TakenApart;
 use k8s_api_schema::json::Checked;
 
 use super::{Patched, not_decoded};
@@ -15,10 +16,21 @@ pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failur
     let mut merged = object.clone();
     merge(&mut merged, &read.value);
     Ok(Patched {
+        apart: apart(Some(object), &read.value),
         object: merged,
         strict: read.strict,
         ..Patched::default()
     })
+}
+
+/// What `patch` takes apart of `target`: the objects that it merges into, and all that it brings.
+fn apart(target: Option<&Value>, patch: &Value) -> TakenApart {
+    let (Some(Value::Object(target)), Value::Object(patch)) = (target, patch) else {
+        return TakenApart::Wholly;
+    };
+    let members = patch.iter().filter(|(_, value)| !value.is_null());
+    let members = members.map(|(key, value)| (key.clone(), apart(target.get(key), value)));
+    TakenApart::Members(members.collect())
 }
 
 /// Merges `patch` into `target`: null removes, objects merge, everything else replaces.

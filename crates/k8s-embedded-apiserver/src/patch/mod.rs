@@ -5,7 +5,7 @@ mod merge;
 mod strategic;
 
 use k8s_api_schema::json::Checked;
-use k8s_api_schema::{Schema, TypeId};
+use k8s_api_schema::{Schema, TakenApart, TypeId, print_ordered};
 use serde_json::Value;
 
 use crate::status::Failure;
@@ -43,14 +43,16 @@ pub(crate) struct Patched {
     pub(crate) mismatch: Option<String>,
     /// The patch as it is quoted where the outcome is refused; of other patches the outcome is quoted.
     quoted: Option<String>,
+    /// What the patch went through.
+    apart: TakenApart,
 }
 
 impl Patched {
-    /// What is quoted where the outcome is refused.
-    pub(crate) fn quoted(&self) -> String {
+    /// What is quoted where the outcome, which should be of a type where its kind is built in, is refused.
+    pub(crate) fn quoted(&self, types: Option<(&Schema, TypeId)>) -> String {
         match &self.quoted {
             Some(patch) => patch.clone(),
-            None => self.object.to_string(),
+            None => print_ordered(&self.object, types, &self.apart),
         }
     }
 }

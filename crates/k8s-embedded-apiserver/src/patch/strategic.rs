@@ -29,6 +29,7 @@ pub(super) fn apply(
         object: merged,
         strict: read.strict,
         quoted: Some(strategic::go(&read.value)),
+        ..Patched::default()
     })
 }
 
@@ -52,7 +53,7 @@ mod tests {
             )
         };
         let patched = applied(r#"{"metadata":{"name":5,"name":6}}"#).unwrap();
-        assert_eq!(patched.quoted(), "map[metadata:map[name:6]]");
+        assert_eq!(patched.quoted(None), "map[metadata:map[name:6]]");
         assert_eq!(patched.strict, [r#"duplicate field "metadata.name""#]);
         assert_eq!(
             patched.mismatch.as_deref(),

@@ -16,8 +16,8 @@ pub(crate) const STREAM_TYPES: &[&str] = &[
     "application/vnd.kubernetes.protobuf;stream=watch",
 ];
 
-/// What answers can be written in, what is liked best first. Protobuf joins here once answers can be written in it.
-const OFFERED: &[Format] = &[Format::Json, Format::Yaml];
+/// What answers can be written in, /// What answers can be written in, what is liked best first.
+const OFFERED: &[Format] = &[Format::Json, Format::Yaml, Format::Protobuf];
 
 /// One media range of an `Accept` header.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,11 +83,6 @@ impl<'a> Clause<'a> {
             .rev()
             .find(|(known, _)| *known == key);
         found.map_or("", |(_, value)| *value)
-    }
-
-    /// Whether JSON satisfies the range.
-    pub(crate) fn takes_json(&self) -> bool {
-        self.takes(Format::Json)
     }
 
     /// `as`, `g` and `v`: what the object shall be turned into, of which group and version.
@@ -159,35 +154,40 @@ pub(super) fn is_met(clause: &Clause<'_>, format: Format) -> bool {
     clause.is_met(format, "v1")
 }
 
-/// What an error is written in. An error is never turned into anything else; where only that was accepted it comes raw.
-pub(crate) fn for_errors(header: &str) -> Encoding {
+/// What a document is written in that cannot be turned into anything else; `None` where only that is accepted.
+pub(crate) fn for_documents(header: &str) -> Option<Encoding> {
     let plain = |clause: &Clause<'_>, format: Format| {
         (clause.transform().is_none() && clause.is_met(format, "")).then_some(())
     };
-    negotiate(header, plain).map_or(Encoding::RAW, |(encoding, ())| encoding)
+    negotiate(header, plain).map(|(encoding, ())| encoding)
+}
+
+/// What an error is written in. An error is never turned into anything else; where only that was accepted it comes raw.
+pub(crate) fn for_errors(header: &str) -> Encoding {
+    for_documents(header).unwrap_or(Encoding::RAW)
 }
 
 /// Refuses what the router of the real server refuses before anything else, for kinds that are built in. It knows no
 /// `application/*`, and no `*` alone.
 pub(crate) fn route(header: &str, is_watchable: bool) -> Result<(), Failure> {
-    if header.is_empty() {
-        return Ok(());
-    }
     let streams = if is_watchable { STREAM_TYPES } else { &[] };
+    route_to(header, MEDIA_TYPES, streams)
+}
+
+/// The same for what is in some media types; more of them are named than known.
+pub(crate) fn route_to(header: &str, types: &[&str], streams: &[&str]) -> Result<(), Failure> {
     let known = |range: &str| {
         let media = range
             .split(';')
             .next()
             .unwrap_or_default()
             .trim_matches(' ');
-        media == "*/*" || MEDIA_TYPES.contains(&media)
+        media == "*/*" || types.contains(&media)
     };
-    if header.split(',').any(known) {
+    if header.is_empty() || header.split(',').any(known) {
         return Ok(());
     }
-    Err(Failure::unroutable_media_type(
-        &[MEDIA_TYPES, streams].concat(),
-    ))
+    Err(Failure::unroutable_media_type(&[types, streams].concat()))
 }
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
         let header = "application/json;as=Table;v=v1; g=meta.k8s.io;q=0.1";
         let clauses = clauses(header);
         assert_eq!(clauses[0].transform(), Some(("Table", "meta.k8s.io", "v1")));
-        assert!(clauses[0].takes_json());
+        assert!(clauses[0].takes(Format::Json));
     }
 
     #[test]

@@ -8,5 +8,7 @@ mod jsonpath;
 mod kinds;
 mod rendering;
 
-pub(crate) use accept::{MEDIA_TYPES, STREAM_TYPES, clauses, for_errors, route};
+pub(crate) use accept::{
+    MEDIA_TYPES, STREAM_TYPES, for_documents, for_errors, negotiate, route, route_to,
+};
 pub(crate) use rendering::{IncludeObject, Rendering, Representation};

@@ -33,9 +33,14 @@ impl Representation {
     /// # Errors
     ///
     /// 406 if nothing that is accepted can be served.
-    pub(crate) fn negotiate(accept: &str) -> Result<(Encoding, Self), Failure> {
-        accept::negotiate(accept, Self::of)
-            .ok_or_else(|| Failure::not_acceptable(accept::MEDIA_TYPES))
+    pub(crate) fn negotiate(accept: &str, kind: &Kind) -> Result<(Encoding, Self), Failure> {
+        let of = |clause: &accept::Clause<'_>, format| {
+            // Custom resources have no messages of their own.
+            Self::of(clause, format).filter(|wanted| {
+                !(kind.is_custom() && format == Format::Protobuf && *wanted == Self::Object)
+            })
+        };
+        accept::negotiate(accept, of).ok_or_else(|| Failure::not_acceptable(accept::MEDIA_TYPES))
     }
 
     /// What one clause asks for.
@@ -162,7 +167,7 @@ impl Rendering {
                 Representation::PartialObjectMetadata(_) => {
                     Err(self.unfit("PartialObjectMetadata", "a list", "List"))
                 }
-                _ => Err(self.unfit("Object", "a list", "List")),
+                _ => Ok(list.value(&self.kind)),
             };
         };
         let metadata = list.metadata(&self.kind, false);
@@ -321,7 +326,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                Representation::negotiate(accept)
+                Representation::negotiate(accept, &kind("", "ConfigMap"))
                     .map(|(_, representation)| representation)
                     .map_err(|failure| failure.code),
                 expected,

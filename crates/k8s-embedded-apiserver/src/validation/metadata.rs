@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::names;
 use crate::kinds::{Kind, NameRule};
+use crate::ordered::text_of_type;
 use k8s_api_schema::{FieldError, quote};
 
 /// Most bytes that all annotations of an object may have together, keys included.
@@ -208,10 +209,16 @@ fn annotations(metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
     }
 }
 
+const OWNER_REFERENCE: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference";
+
 fn owner_references(metadata: &Map<String, Value>, errors: &mut Vec<FieldError>) {
     let Some(owners) = metadata.get("ownerReferences").and_then(Value::as_array) else {
         return;
     };
+    let printed: Vec<String> = owners
+        .iter()
+        .map(|owner| text_of_type(owner, OWNER_REFERENCE))
+        .collect();
     let mut controller: Option<String> = None;
     for (index, owner) in owners.iter().enumerate() {
         let path = format!("metadata.ownerReferences[{index}]");
@@ -238,18 +245,18 @@ fn owner_references(metadata: &Map<String, Value>, errors: &mut Vec<FieldError>)
             }
         }
         if (api_version, field("kind")) == ("v1", "Event") {
-            errors.push(FieldError::invalid(
+            errors.push(FieldError::invalid_printed(
                 path,
-                owner.clone(),
+                text_of_type(owner, OWNER_REFERENCE),
                 "/v1, Kind=Event is disallowed from being an owner",
             ));
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let this = format!("{}/{}", field("kind"), field("name"));
             match &controller {
-                Some(first) => errors.push(FieldError::invalid(
+                Some(first) => errors.push(FieldError::invalid_printed(
                     "metadata.ownerReferences",
-                    Value::Array(owners.clone()),
+                    format!("[{}]", printed.join(",")),
                     format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
                     ),

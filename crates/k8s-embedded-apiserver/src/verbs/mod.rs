@@ -109,8 +109,7 @@ impl Item {
 
 /// Appends JSON.
 fn json_text(value: &Value, out: &mut BytesMut) {
-    // Writing a tree of JSON to memory cannot fail.
-    let _ = serde_json::to_writer(out.writer(), value);
+    out.put_slice(crate::ordered::text(value).as_bytes());
 }
 
 /// The parts of a list.
@@ -143,6 +142,12 @@ impl List {
         }
         out.put_slice(b"]}\n");
         out.freeze()
+    }
+
+    /// The list as a tree.
+    pub(crate) fn value(&self, kind: &Kind) -> Value {
+        // The text was just written.
+        serde_json::from_slice(&self.text(kind)).unwrap_or_default()
     }
 
     /// The metadata of the list; `whole` if it is not made into a table or the like.

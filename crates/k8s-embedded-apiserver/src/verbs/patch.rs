@@ -5,10 +5,15 @@ use crate::body;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
 use crate::metadata;
+use crate::ordered;
 use crate::patch::{self, PatchKind, Patched};
 use crate::query::WriteOptions;
+use crate::registered;
 use crate::status::Failure;
-use k8s_api_schema::FieldError;
+use k8s_api_schema::{FieldError, Schema, TypeId};
+
+/// The type of the kind, where it has one.
+type Types<'a> = Option<(&'a Schema, TypeId)>;
 
 pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let Some(patch_kind) = kind_of_patch(call)? else {
@@ -24,15 +29,15 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let types = types.map(|(schema, id)| (&**schema, *id));
     let mut patched = patch::apply(patch_kind, &call.view(&existing), &call.body, types)?;
     if let Some(why) = &patched.mismatch {
-        return Err(bad_result(&patched, why));
+        return Err(bad_result(&patched, types, why));
     }
-    check_type(call.kind(), &patched)?;
+    check_type(call.kind(), &patched, types)?;
     let mut decoded = body::to_stored(patched.object.clone(), call.kind())
-        .map_err(|why| bad_result(&patched, &why))?;
+        .map_err(|why| bad_result(&patched, types, &why))?;
     let strict = std::mem::take(&mut patched.strict);
     decoded.strict.splice(0..0, strict);
     if let Some(why) = decoded.strict_error(validation) {
-        return Err(bad_result(&patched, &why));
+        return Err(bad_result(&patched, types, &why));
     }
     let mut warnings = decoded.warnings(validation);
     let mut object = decoded.object;
@@ -76,7 +81,7 @@ pub(super) fn kind_of_patch(call: &Call) -> Result<Option<PatchKind>, Failure> {
 }
 
 /// A patch may not make an object of another kind.
-fn check_type(kind: &Kind, patched: &Patched) -> Result<(), Failure> {
+fn check_type(kind: &Kind, patched: &Patched, types: Types<'_>) -> Result<(), Failure> {
     let (version, name) = (
         metadata::text(&patched.object, "/apiVersion"),
         metadata::text(&patched.object, "/kind"),
@@ -84,21 +89,30 @@ fn check_type(kind: &Kind, patched: &Patched) -> Result<(), Failure> {
     if version == kind.api_version() && name == kind.kind {
         return Ok(());
     }
-    let why = if name == kind.kind {
+    let short = version.rsplit('/').next().unwrap_or(version);
+    let why = if name == kind.kind || (!kind.is_custom() && !is_known(version, name)) {
         format!(
             "no kind {name:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
         )
+    } else if !kind.is_custom() {
+        body::no_conversion(short, name, kind)
     } else {
         format!(
             "converting ({version}.{name}) to ({}): unknown conversion",
             kind.kind
         )
     };
-    Err(bad_result(patched, &why))
+    Err(bad_result(patched, types, &why))
 }
 
-/// 422 for a patch whose outcome is no object of the kind.
-fn bad_result(patched: &Patched, why: &str) -> Failure {
-    let error = FieldError::invalid("patch", patched.quoted(), why);
+/// Whether a version has a kind that is built in.
+fn is_known(version: &str, kind: &str) -> bool {
+    ordered::type_of(version, kind).is_some() || registered::is_known(version, kind)
+}
+
+/// 422 for a patch whose outcome is no object of the kind. Custom resources have no order but that of names.
+fn bad_result(patched: &Patched, types: Types<'_>, why: &str) -> Failure {
+    let types = types.filter(|(schema, _)| std::ptr::eq(*schema, &**k8s_api_schema::builtin()));
+    let error = FieldError::invalid("patch", patched.quoted(types), why);
     Failure::invalid("", "", "", &[error])
 }
