@@ -322,6 +322,7 @@ fn check_builtin_type(
         return Ok(());
     }
     let known = registered::is_known(version, sent_kind)
+        || crate::ordered::type_of(version, sent_kind).is_some()
         || registry.kinds().any(|found| {
             !found.is_custom() && found.api_version() == version && found.kind == sent_kind
         });

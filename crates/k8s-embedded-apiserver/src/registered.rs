@@ -166,6 +166,9 @@ const UNSERVED: &[(&str, &[&str])] = &[
 
 /// Whether the version knows the kind, or the list of it.
 pub(crate) fn is_known(version: &str, kind: &str) -> bool {
+    if (version, kind) == ("v1", "List") {
+        return true;
+    }
     let kind = kind.strip_suffix("List").unwrap_or(kind);
     UNSERVED
         .iter()

@@ -173,6 +173,10 @@ func protobufNumber(f reflect.StructField) (string, error) {
 	if _, err := strconv.ParseUint(parts[1], 10, 32); err != nil {
 		return "", fmt.Errorf("%s: protobuf tag %q", f.Name, tag)
 	}
+	if f.Type.PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1" && f.Type.Name() == "Verbs" {
+		// A list that is a message of its own where it is a field.
+		return parts[1] + ".1", nil
+	}
 	return parts[1], nil
 }
 

@@ -96,9 +96,10 @@ pub(crate) fn reply(asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Repl
             Ok(()) => Reply::Indented(JSON, version::info()),
             Err(failure) => Reply::Failure(failure),
         }),
+        path if path.starts_with("/version/") => Some(Reply::Failure(Failure::no_such_resource())),
         "/metrics" => Some(Reply::Metrics(metrics::text(resources))),
         _ => health::reply(asked)
-            .or_else(|| openapi::reply(path, asked, resources))
+            .or_else(|| openapi::reply(asked, resources))
             .or_else(|| groups::reply(path, asked, resources)),
     }?;
     Some(match reply {

@@ -16,11 +16,14 @@ const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 /// The content type of an OpenAPI v2 document in protocol buffers, which kubectl wants and asks for by an older name.
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-pub(super) fn reply(path: &str, asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Reply> {
-    if path == "/openapi/v2" {
+pub(super) fn reply(asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Reply> {
+    if asked.path == "/openapi/v2" {
         return Some(version_2(asked.accept));
     }
     let below = asked.path.strip_prefix("/openapi/v3")?;
+    if !below.is_empty() && !below.starts_with('/') {
+        return None;
+    }
     let segments: Vec<&str> = below.split('/').skip(1).collect();
     Some(match segments[..] {
         [] => Reply::Json("text/plain; charset=utf-8", index(resources)),

@@ -128,7 +128,10 @@ fn read_body(call: &Call) -> Result<Value, Failure> {
     }
     let kind = metadata::text(&options, "/kind");
     if !matches!(kind, "" | "DeleteOptions") {
-        let version = metadata::text(&options, "/apiVersion");
+        let version = match metadata::text(&options, "/apiVersion") {
+            "" => "meta.k8s.io/v1",
+            version => version,
+        };
         let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
         return Err(Failure::bad_request(format!(
             "no kind {kind:?} is registered for version {version:?} {scheme}"

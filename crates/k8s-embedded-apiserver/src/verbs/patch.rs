@@ -11,6 +11,7 @@ use crate::query::WriteOptions;
 use crate::registered;
 use crate::status::Failure;
 use k8s_api_schema::{FieldError, Schema, TypeId};
+use serde_json::Value;
 
 /// The type of the kind, where it has one.
 type Types<'a> = Option<(&'a Schema, TypeId)>;
@@ -31,7 +32,12 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     if let Some(why) = &patched.mismatch {
         return Err(bad_result(&patched, types, why));
     }
-    check_type(call.kind(), &patched, types)?;
+    if call.kind().is_custom() {
+        check_custom_type(call, &patched)?;
+    } else {
+        settle_type(call, patch_kind, &mut patched.object)?;
+        check_type(call.kind(), &patched, types)?;
+    }
     let mut decoded = body::to_stored(patched.object.clone(), call.kind())
         .map_err(|why| bad_result(&patched, types, &why))?;
     let strict = std::mem::take(&mut patched.strict);
@@ -80,7 +86,88 @@ pub(super) fn kind_of_patch(call: &Call) -> Result<Option<PatchKind>, Failure> {
     ]))
 }
 
-/// A patch may not make an object of another kind.
+/// Says anew of which kind the outcome is, which is built in, where the real server does not ask: after a strategic
+/// merge patch, where no kind is said, and in a version that it reads without serving it.
+fn settle_type(call: &Call, patch: PatchKind, object: &mut Value) -> Result<(), Failure> {
+    let kind = call.kind();
+    let Some(map) = object.as_object_mut() else {
+        return Ok(());
+    };
+    let text = |key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (version, name) = (text("apiVersion"), text("kind"));
+    if version.is_empty() && !name.is_empty() && patch != PatchKind::Strategic {
+        // It is read as the internal type, which reads nothing of it.
+        let path = call.target.name.as_deref().unwrap_or_default();
+        return Err(Failure::bad_request(format!(
+            "the name of the object ({path} based on URL) was undeterminable: name must be provided"
+        )));
+    }
+    let is_own = version.is_empty() || version == kind.api_version();
+    let is_settled = patch == PatchKind::Strategic
+        || (name.is_empty() && is_own)
+        || (name == &*kind.kind && registered::is_known(version, name));
+    if is_settled {
+        map.insert("apiVersion".into(), kind.api_version().into());
+        map.insert("kind".into(), kind.kind.as_ref().into());
+    }
+    Ok(())
+}
+
+/// A patch may not make a custom resource one of another kind; that is found out when it is validated.
+fn check_custom_type(call: &Call, patched: &Patched) -> Result<(), Failure> {
+    let kind = call.kind();
+    let object = &patched.object;
+    let mut texts = ["", ""];
+    for (text, key) in texts.iter_mut().zip(["apiVersion", "kind"]) {
+        match object.get(key).unwrap_or(&Value::Null) {
+            Value::String(found) => *text = found,
+            Value::Null => {}
+            other => {
+                let found = crate::json_error::type_name(other);
+                let why = format!(
+                    "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{key} of type string"
+                );
+                return Err(bad_result(patched, None, &why));
+            }
+        }
+    }
+    let [version, name] = texts;
+    if version == kind.api_version() && name == &*kind.kind {
+        return Ok(());
+    }
+    if version.matches('/').count() > 1 {
+        let why = format!("unexpected GroupVersion string: {version}");
+        return Err(bad_result(patched, None, &why));
+    }
+    if name.is_empty() {
+        let why = format!("Object 'Kind' is missing in '{}'", patched.quoted(None));
+        return Err(bad_result(patched, None, &why));
+    }
+    if version.is_empty() {
+        return Err(Failure::internal(
+            "Object 'apiVersion' is missing in 'object has no apiVersion field'",
+        ));
+    }
+    update::check_name(call, metadata::name(object))?;
+    let mut errors = Vec::new();
+    for (field, found, own) in [
+        ("apiVersion", version, &*kind.api_version()),
+        ("kind", name, &*kind.kind),
+    ] {
+        if found != own {
+            errors.push(FieldError::invalid(field, found, format!("must be {own}")));
+        }
+    }
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    Err(Failure::invalid(
+        group,
+        name,
+        metadata::name(object),
+        &errors,
+    ))
+}
+
+/// A patch may not make a built-in object one of another kind.
 fn check_type(kind: &Kind, patched: &Patched, types: Types<'_>) -> Result<(), Failure> {
     let (version, name) = (
         metadata::text(&patched.object, "/apiVersion"),
@@ -90,17 +177,12 @@ fn check_type(kind: &Kind, patched: &Patched, types: Types<'_>) -> Result<(), Fa
         return Ok(());
     }
     let short = version.rsplit('/').next().unwrap_or(version);
-    let why = if name == kind.kind || (!kind.is_custom() && !is_known(version, name)) {
+    let why = if name == kind.kind || !is_known(version, name) {
         format!(
             "no kind {name:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
         )
-    } else if !kind.is_custom() {
-        body::no_conversion(short, name, kind)
     } else {
-        format!(
-            "converting ({version}.{name}) to ({}): unknown conversion",
-            kind.kind
-        )
+        body::no_conversion(short, name, kind)
     };
     Err(bad_result(patched, types, &why))
 }
