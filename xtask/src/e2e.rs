@@ -412,7 +412,7 @@ mod tests {
         let error = select(Some("unit")).unwrap_err().to_string();
         assert_eq!(
             error,
-            "--test: no program unit; there are e2e, kubectl, clients, processes"
+            "--test: no program unit; there are e2e, server, kubectl, clients, processes"
         );
     }
 
