@@ -1,8 +1,8 @@
 //! A Kubernetes API server inside the process, behind `kube::Client`.
 //!
 //! [`EmbeddedApiServer`] is a [`tower::Service`] that answers what a kube-apiserver answers. It opens no socket and
-//! starts no thread or task, so tests of controllers run on it in milliseconds, and under tokio's paused time whole
-//! days of virtual time do. What it answers is compared with recorded answers of kube-apiserver 1.37.2.
+//! starts no thread, so tests of controllers run on it in milliseconds, and under tokio's paused time whole days of
+//! virtual time do. What it answers is compared with answers of kube-apiserver 1.37.2.
 //!
 //! ```
 //! use std::time::Duration;
@@ -35,47 +35,53 @@
 //!
 //! # What it does
 //!
-//! - ConfigMap, Secret, Namespace, Pod, Service, ServiceAccount, Node, Deployment, ReplicaSet, Lease, Role,
-//!   ClusterRole, RoleBinding, ClusterRoleBinding, Event (one store behind core/v1 and events.k8s.io/v1; events expire
-//!   after an hour), CustomResourceDefinition, and the custom resources that definitions make, in all their versions. A
-//!   definition is served at once.
-//! - Create (with `generateName`), get, list (selectors, `limit` and `continue`, lists of the past), replace, patch
-//!   (JSON, merge and, for built-in kinds, strategic merge), delete and deletecollection, with dry runs, conflicts,
-//!   preconditions, finalizers, generations, the `status` and `scale` subresources and `Status` bodies of the real
-//!   server.
-//! - Watches from any version that is still kept, with bookmarks, initial events, selectors and timeouts; 410 Expired
-//!   for what is older.
-//! - Answers as `Table` and as `PartialObjectMetadata`, discovery, OpenAPI v3 documents for kubectl.
-//! - What controllers of a cluster do, done before the request that causes it is answered: deletion of the content of
-//!   a namespace or definition, and garbage collection by owner references (background, foreground and orphaning).
-//!   The order is fixed, so with [a seed](Builder::seed) and [a clock](Builder::clock) two runs are the same.
+//! - All built-in kinds of a real server, with its defaults, tables and discovery; those that operators use are also
+//!   validated as there (see below for what is not), Pods get their priority and tolerations, Services their addresses
+//!   and ports. Custom resources of every CustomResourceDefinition, in all their versions: pruned, defaulted and
+//!   checked by their schema and its CEL rules, with ratcheting. A definition is served at once.
+//! - Every verb, in JSON, YAML and (bodies of built-in kinds) protobuf, with dry runs, conflicts, preconditions,
+//!   `fieldValidation` and warnings; patches of each kind, and server-side apply. `managedFields` tell who owns what.
+//! - Lists and watches by every form of resource version, with selectors, chunks, bookmarks, initial events and
+//!   timeouts; 410 Expired for what is no longer kept; `Table` and `PartialObjectMetadata`; gzip. The watch cache can be
+//!   made to [lag](Builder::watch_cache_lag).
+//! - Users by token or [in process](EmbeddedApiServer::as_user), impersonation, [RBAC](Builder::rbac) where it is
+//!   switched on, reviews, tokens of service accounts, and [admission webhooks](Builder::webhook).
+//! - What controllers of a cluster do, a moment later: garbage collection by owner references, namespaces that go away
+//!   with their content, and the ServiceAccount `default` of each namespace. Each can be switched off, and its
+//!   [delay](Builder::controller_delay) chosen. A task does it while there is something to do; it ends with the server.
+//! - With [a seed](Builder::seed) and [a clock](Builder::clock) two runs are the same.
 //!
 //! # What it does not do
 //!
-//! - No authentication or authorization: every request may do everything.
-//! - No server-side apply (415) and no `managedFields`.
-//! - No protobuf in answers, and in bodies only of the kinds that `kubectl create KIND` makes (others: 400). YAML is
-//!   read, but not written.
-//! - Custom resources are not checked against their schema, neither pruned nor defaulted.
-//! - Built-in kinds are read into the fields that the chosen version of `k8s-openapi` knows. Defaults are those of the
-//!   fields that most objects have; a Service gets no address, and references to other objects are not followed.
-//! - No other built-in kinds than those above.
-//! - An Event whose `eventTime` is Go's zero time (`0001-01-01T00:00:00.000000Z`) is refused as if it had none; a real
-//!   server takes it. A null in a map of texts (`data`) is refused with 400; a real server takes it for an empty text.
-//! - The answer to a dry run of a delete shows the object as it is, not as it would be.
-//! - No controllers but those above: Deployments make no Pods, namespaces have no `default` ServiceAccount, nodes do
-//!   not run Pods. A Pod is deleted at once, without a grace period.
-//! - A namespace that goes away gets no conditions that tell what holds it. A watch of custom resources goes on as it
-//!   began when their definition is changed.
-//! - No admission plugins or webhooks, no conversion webhooks, no quotas, no priority or fairness.
-//! - No `exec`, `log`, `binding`, `eviction` and other subresources than `status`, `scale` and `finalize`.
-//! - Nothing is written to disk.
+//! - No controllers but those above: Deployments make no Pods, nodes do not run Pods, and a Pod on a node that was
+//!   deleted stays until it is deleted without grace, as in a cluster whose nodes are gone.
+//! - Users: no client certificates. Tokens are signed with HMAC, and no keys are published. The rules of aggregated
+//!   ClusterRoles take effect, but are not written into them.
+//! - Admission: `matchConditions` of webhooks are not evaluated (403 with `failurePolicy: Fail`, else skipped), admission
+//!   policies are stored only, and so are quotas and limit ranges. Webhooks are not called for reviews, evictions and
+//!   bindings. No priority and fairness.
+//! - Custom resources: the cost of CEL rules is neither estimated nor limited, and conversion webhooks are not called.
+//!   Errors inside of CEL's library functions may be told in other words.
+//! - Answers in protobuf. OpenAPI documents hold no descriptions, and `/openapi/v2` is nearly empty.
+//! - Errors of YAML syntax are told in other words.
+//! - Stored with type and metadata checks only: resource.k8s.io, flowcontrol, certificates, storagemigration,
+//!   apiregistration, admission policies, IPAddress, ServiceCIDR, CSINode, CSIStorageCapacity, VolumeAttachment,
+//!   VolumeAttributesClass.
+//! - Not validated of Pods: rules of operating systems, AppArmor, SELinux and seccomp annotations, resource claims in
+//!   full, details of rare volumes and of restart rules. Of their status: addresses, and the order of states of
+//!   containers. What differs in a refused change of a Pod is not shown.
+//! - Not validated of others: certificates in TLS Secrets, names of time zones beyond their form, path overlaps of
+//!   Jobs, sources of PersistentVolumes other than hostPath, nfs, csi and local, resizing of claims whose class forbids
+//!   it.
+//! - Services: one range of IPv4 addresses (10.0.0.0/24), no dual stack.
+//! - Subresources that need a node (`exec`, `log`, `attach`, `portforward`, `proxy`), `ephemeralcontainers`, `resize`
+//!   and `approval` are listed, and answer 404.
+//! - `/metrics` has two metrics. Nothing is written to disk.
 //!
 //! # Limits
 //!
-//! Bodies of more than 3 MiB are refused, and objects and lists nested more than 127 deep (a real server takes 10,000).
-//! A watch ends after a year. Of each kind 10,000 changes are kept for watches ([`Builder::history_limit`]). Work is
-//! done when a request or the body of a watch is polled: events that have expired go with the next request.
+//! Bodies of more than 3 MiB are refused, and kept values nested more than 127 deep (a real server takes 10,000). A
+//! watch ends after a year. Of each kind 10,000 changes are kept for watches ([`Builder::history_limit`]).
 //!
 //! Watches, and reads of a version that is still to come, need a tokio runtime with time.
 
