@@ -71,8 +71,13 @@ pub(crate) fn create(kind: &Kind, object: &Value) -> Findings {
 pub(crate) fn update(kind: &Kind, old: &Value, new: &Value, part: Part) -> Findings {
     let mut errors = metadata::update(kind, old, new);
     if kind.is_custom() {
-        // The real server reports these twice.
+        // The real server looks twice for what may not change, and then at the metadata as if it were new. Only then it
+        // looks at the names of finalizers.
+        errors.retain(|error| {
+            error.field != "metadata.finalizers" || error.reason() == "FieldValueForbidden"
+        });
         errors.extend(errors.clone());
+        errors.extend(metadata::create(kind, new));
         return custom::check_update(kind, new, old, part, errors);
     }
     errors.extend((kind.validate)(new, Some(old)));

@@ -350,8 +350,7 @@ fn validate(
         None => validation::create(kind, new),
         Some(old) => validation::update(kind, old, new, part),
     };
-    match refuse(kind, crate::metadata::name(new), &found.errors) {
-        Ok(()) => Ok(found.warnings),
-        Err(failure) => Err(failure.warned(&found.warnings)),
-    }
+    // Nothing is said about what is refused.
+    refuse(kind, crate::metadata::name(new), &found.errors)?;
+    Ok(found.warnings)
 }
