@@ -42,8 +42,8 @@ pub(super) fn message(out: &mut Vec<u8>, value: &Value, schema: &Schema, id: Typ
 fn is_always_there(field: &Field, schema: &Schema) -> bool {
     matches!(field.empty, Empty::Written | Empty::Omitted)
         && match schema.get(field.type_) {
-            Type::Scalar(Scalar::Bytes | Scalar::Any) => false,
-            Type::Scalar(_) | Type::Struct(_) => true,
+            Type::Scalar(scalar) => !matches!(scalar, Scalar::Bytes | Scalar::Any),
+            Type::Struct(_) => true,
             Type::List(_) | Type::Map(_) | Type::Any => false,
         }
 }

@@ -11,6 +11,8 @@ use crate::query::WriteOptions;
 use crate::registered;
 use crate::status::Failure;
 use k8s_api_schema::{FieldError, Schema, TypeId};
+use std::sync::Arc;
+
 use serde_json::Value;
 
 /// The type of the kind, where it has one.
@@ -97,9 +99,9 @@ fn settle_type(call: &Call, patch: PatchKind, object: &mut Value) -> Result<(), 
     let (version, name) = (text("apiVersion"), text("kind"));
     if version.is_empty() && !name.is_empty() && patch != PatchKind::Strategic {
         // It is read as the internal type, which reads nothing of it.
-        let path = call.target.name.as_deref().unwrap_or_default();
+        let of_path = call.target.name.as_deref().unwrap_or_default();
         return Err(Failure::bad_request(format!(
-            "the name of the object ({path} based on URL) was undeterminable: name must be provided"
+            "the name of the object ({of_path} based on URL) was undeterminable: name must be provided"
         )));
     }
     let is_own = version.is_empty() || version == kind.api_version();
@@ -194,7 +196,8 @@ fn is_known(version: &str, kind: &str) -> bool {
 
 /// 422 for a patch whose outcome is no object of the kind. Custom resources have no order but that of names.
 fn bad_result(patched: &Patched, types: Types<'_>, why: &str) -> Failure {
-    let types = types.filter(|(schema, _)| std::ptr::eq(*schema, &**k8s_api_schema::builtin()));
+    let types =
+        types.filter(|(schema, _)| std::ptr::eq(*schema, Arc::as_ptr(k8s_api_schema::builtin())));
     let error = FieldError::invalid("patch", patched.quoted(types), why);
     Failure::invalid("", "", "", &[error])
 }
