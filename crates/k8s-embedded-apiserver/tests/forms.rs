@@ -133,6 +133,48 @@ async fn what_a_refused_patch_quotes() {
 }
 
 #[tokio::test]
+async fn patches_of_a_scale_that_make_none() {
+    for server in servers().await {
+        let namespace = server.namespace().await;
+        let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
+        let template = json!({
+            "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+        });
+        let spec = json!({"selector": {"matchLabels": {"a": "b"}}, "template": template});
+        let made = server
+            .post(&path, json!({"metadata": {"name": "d"}, "spec": spec}))
+            .await;
+        assert_eq!(made.code, 201, "{}: {}", server.name, made.body);
+        for (type_, patch, code, message) in [
+            (
+                STRATEGIC,
+                json!({"spec": {"replicas": "x"}}),
+                422,
+                r#" "" is invalid: patch: Invalid value: "map[spec:map[replicas:x]]": unrecognized type: int32"#,
+            ),
+            (
+                MERGE,
+                json!({"apiVersion": "v9"}),
+                422,
+                r#"no kind "Scale" is registered for version "v9" in scheme "pkg/runtime/scheme.go:111""#,
+            ),
+            (STRATEGIC, json!({"kind": "Other"}), 200, ""),
+        ] {
+            let answer = server
+                .patch(&format!("{path}/d/scale"), type_, patch.clone())
+                .await;
+            assert_eq!(
+                answer.code, code,
+                "{} {patch}: {}",
+                server.name, answer.text
+            );
+            let found = answer.message();
+            assert!(found.ends_with(message), "{} {patch}: {found}", server.name);
+        }
+    }
+}
+
+#[tokio::test]
 async fn bodies_in_versions_that_are_not_served() {
     for server in servers().await {
         let namespace = server.namespace().await;

@@ -195,7 +195,7 @@ fn is_known(version: &str, kind: &str) -> bool {
 }
 
 /// 422 for a patch whose outcome is no object of the kind. Custom resources have no order but that of names.
-fn bad_result(patched: &Patched, types: Types<'_>, why: &str) -> Failure {
+pub(super) fn bad_result(patched: &Patched, types: Types<'_>, why: &str) -> Failure {
     let types =
         types.filter(|(schema, _)| std::ptr::eq(*schema, Arc::as_ptr(k8s_api_schema::builtin())));
     let error = FieldError::invalid("patch", patched.quoted(types), why);

@@ -8,6 +8,7 @@ use crate::kinds::Scale;
 use crate::lifecycle::State;
 use crate::managed;
 use crate::metadata::{self, object_mut};
+use crate::patch::{PatchKind, Patched};
 use crate::query::WriteOptions;
 use crate::status::Failure;
 use k8s_api_schema::{FieldError, builtin};
@@ -36,13 +37,35 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let WriteOptions { dry_run, .. } = call.query.write_options("PatchOptions")?;
     let (object, paths) = found(state, call)?;
     let live = live_scale(state, call, &object, &paths)?;
-    let mut scale = {
-        let types = builtin().find("autoscaling", "v1", "Scale");
-        let types = types.map(|id| (&**builtin(), id));
-        crate::patch::apply(patch_kind, &live, &call.body, types)?.object
-    };
+    let types = builtin().find("autoscaling", "v1", "Scale");
+    let types = types.map(|id| (&**builtin(), id));
+    let patched = crate::patch::apply(patch_kind, &live, &call.body, types)?;
+    let mut scale =
+        outcome(patch_kind, &patched).map_err(|why| patch::bad_result(&patched, types, &why))?;
     managed::track_scale(&state.source, &call.manager(), &live, &mut scale);
     write(state, call, &object, &paths, scale, dry_run)
+}
+
+/// The scale that a patch makes, or why it is none.
+fn outcome(patch: PatchKind, patched: &Patched) -> Result<Value, String> {
+    if let Some(why) = &patched.mismatch {
+        return Err(why.clone());
+    }
+    let mut scale = patched.object.clone();
+    let (version, kind) = (
+        metadata::text(&scale, "/apiVersion"),
+        metadata::text(&scale, "/kind"),
+    );
+    if patch != PatchKind::Strategic && (version, kind) != ("autoscaling/v1", "Scale") {
+        return Err(format!(
+            "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        ));
+    }
+    let map = object_mut(&mut scale);
+    map.insert("apiVersion".into(), "autoscaling/v1".into());
+    map.insert("kind".into(), "Scale".into());
+    body::typed(&scale, ("autoscaling", "v1", "Scale"))?;
+    Ok(scale)
 }
 
 fn apply(state: &mut State, call: &Call) -> Result<Answer, Failure> {
