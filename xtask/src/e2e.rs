@@ -47,10 +47,11 @@ const E2E: &str = "e2e";
 /// What was asked of a real server once, asked of both: the files of [`ON_BOTH`].
 const SERVER: &str = "server";
 /// Test files of the embedded server that ask a real server, too.
-const ON_BOTH: [&str; 7] = [
+const ON_BOTH: [&str; 8] = [
     "access",
     "background",
     "both",
+    "forms",
     "kinds",
     "lists",
     "managed_fields",

@@ -100,6 +100,10 @@ async fn bad_parameters() {
                 Some(path) => format!("/api/v1/watch/namespaces/{namespace}{path}"),
                 None => format!("/api/v1/namespaces/{namespace}{path}"),
             };
+            // A real server that has just started still keeps its first version.
+            if *code == 410 && server.name == "real" {
+                continue;
+            }
             let answer = server.get(&path).await;
             assert_eq!(
                 (answer.code, answer.message()),
