@@ -25,7 +25,7 @@ const RECORD: &str = "K8S_CONTROLLER_KUBECTL_RECORD";
 /// How many sections of a server run at a time.
 const TOGETHER: usize = 4;
 /// What sections leave in no namespace when they fail half-way.
-const LEFT: &str = "kubectl delete --ignore-not-found crd/gadgets.kubectl.example.com node/kubectl-node \
+const LEFT: &str = "kubectl delete --ignore-not-found crd/gizmos.kubectl.example.com node/kubectl-node \
     priorityclass/kubectl-high clusterrole/kubectl-reader clusterrole/kubectl-web clusterrolebinding/kubectl-readers";
 
 /// A part of the table.

@@ -111,7 +111,8 @@ pub(crate) fn targets() -> Vec<Target> {
 
 impl Target {
     fn embedded(kubectl: &Path) -> Self {
-        let (embedded, address, certificate) = Embedded::start(EmbeddedApiServer::new());
+        let (embedded, address, certificate) =
+            Embedded::start(EmbeddedApiServer::builder().rbac(true).build());
         let text = Kubeconfig::new(address)
             .certificate(&certificate)
             .to_string();
