@@ -199,6 +199,8 @@ impl Story {
                 && config_map["data"]["text"] == text
                 && owner["uid"] == object["metadata"]["uid"]
                 && named("home-outside").is_some()
+                // Two handlers of kopf write the status, one after the other.
+                && (self.kind != "page" || object["status"]["labels"][0] == "tier")
                 && (!self.shown.contains("deployments")
                     || named("home-web").is_some_and(|found| is_deployed(found, text)))
         });
