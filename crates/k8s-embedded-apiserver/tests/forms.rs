@@ -320,7 +320,7 @@ async fn answers_in_protobuf() {
         assert_eq!(
             missing.text,
             // Lengths and numbers are ASCII but for the code, which is no UTF-8.
-            "k8s\0\n\x0c\n\x02v1\x12\x06Status\x12U\n\x06\n\0\x12\0\x1a\0\x12\x07Failure\x1a\x1bconfigmaps \"none\" not found\"\x08NotFound*\x18\n\x04none\x12\0\x1a\nconfigmaps(\0\x32\00\u{fffd}\x03\x1a\0\"\0",
+            "k8s\0\n\x0c\n\x02v1\x12\x06Status\x12U\n\x06\n\0\x12\0\x1a\0\x12\x07Failure\x1a\x1bconfigmaps \"none\" not found\"\x08NotFound*\x18\n\x04none\x12\0\x1a\nconfigmaps(\0\x32\x000\u{fffd}\x03\x1a\0\"\0",
             "{}",
             server.name
         );
