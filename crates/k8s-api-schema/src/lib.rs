@@ -2,6 +2,7 @@
 
 mod builtin;
 mod field_error;
+mod go;
 pub mod json;
 mod model;
 pub mod openapi;
@@ -13,6 +14,7 @@ mod text;
 
 pub use builtin::builtin;
 pub use field_error::{FieldError, print_float, quote};
+pub use go::{go_type, go_value};
 pub use model::{
     Either, EitherKind, Empty, Field, List, ListKind, Map, Patch, Scalar, Schema, Struct, Type,
     TypeId,

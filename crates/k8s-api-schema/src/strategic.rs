@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use crate::go::{go_type, go_value};
 use crate::model::{Field, Schema, Type, TypeId};
 
 const PATCH: &str = "$patch";
@@ -185,8 +186,8 @@ fn merge_maps(
 fn bad_directive(directive: &Value, patch: &Map<String, Value>) -> StrategicError {
     other(format!(
         "unknown patch type: {} in map: {}",
-        go(directive),
-        go(&Value::Object(patch.clone()))
+        go_value(directive),
+        go_value(&Value::Object(patch.clone()))
     ))
 }
 
@@ -295,8 +296,8 @@ fn check_order(change: &[Value], order: &[Value], key: Option<&str>) -> Result<(
     }
     Err(other(format!(
         "The order in patch list:\n{}\n doesn't match {SET_ORDER} list:\n{}\n",
-        go(&Value::Array(change.to_vec())),
-        go(&Value::Array(order.to_vec()))
+        go_value(&Value::Array(change.to_vec())),
+        go_value(&Value::Array(order.to_vec()))
     )))
 }
 
@@ -353,7 +354,7 @@ fn element_type(before: &[Value], change: &[Value]) -> Result<bool, StrategicErr
         if *found.get_or_insert(type_) != type_ {
             return Err(other(format!(
                 "list element types are not identical: {}",
-                go(&Value::Array(vec![
+                go_value(&Value::Array(vec![
                     Value::Array(before.to_vec()),
                     Value::Array(change.to_vec())
                 ]))
@@ -400,7 +401,7 @@ fn directives(
 fn no_key(item: &Value, key: &str) -> StrategicError {
     other(format!(
         "map: {} does not contain declared merge key: {key}",
-        go(item)
+        go_value(item)
     ))
 }
 
@@ -472,46 +473,6 @@ fn in_order(
         } else {
             patched.next()
         });
-    }
-}
-
-/// The type that Go has for a value of no known type.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// A value as Go prints it with `%v`.
-///
-/// ```
-/// use k8s_api_schema::strategic::go;
-///
-/// assert_eq!(go(&serde_json::json!({"b": [1, null], "a": "x y"})), "map[a:x y b:[1 <nil>]]");
-/// ```
-#[must_use]
-pub fn go(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".into(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(go).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Value::Object(map) => {
-            let members: Vec<String> = map
-                .iter()
-                .map(|(key, value)| format!("{key}:{}", go(value)))
-                .collect();
-            format!("map[{}]", members.join(" "))
-        }
-        other => other.to_string(),
     }
 }
 

@@ -209,12 +209,3 @@ impl CustomSchema {
         types::types(&self.schema, types, metadata)
     }
 }
-
-/// JSON as Go writes it: `<`, `>` and `&` are escaped.
-pub(crate) fn go_json(value: &Value) -> String {
-    value
-        .to_string()
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
-}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_api_schema::{TakenApart, print_ordered};
 use serde_json::{Map, Value};
 
 use crate::pattern::Pattern;
@@ -262,7 +263,7 @@ impl Rule {
 
     /// As the real server prints one in an error.
     pub(crate) fn print(&self) -> String {
-        let text = |text: &str| crate::go_json(&Value::from(text));
+        let text = |text: &str| print_ordered(&text.into(), None, &TakenApart::Nothing);
         let reason = self
             .reason
             .as_ref()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_api_schema::{FieldError, Schema, Type, TypeId, builtin, json};
+use k8s_api_schema::{FieldError, Schema, Type, TypeId, builtin, go_type, go_value, json};
 use k8s_custom_schema::{CustomSchema, Findings, Metadata, Part};
 use serde_json::Value;
 
@@ -275,42 +275,6 @@ fn nested<'a>(object: &'a Value, pointer: &str) -> Result<Option<&'a Value>, Str
         }
     }
     Ok(Some(at))
-}
-
-pub(crate) fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// A value as Go's `%v` prints it.
-pub(crate) fn go_value(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".into(),
-        Value::String(text) => text.clone(),
-        Value::Array(list) => {
-            let items: Vec<String> = list.iter().map(go_value).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Value::Object(map) => {
-            let entries: Vec<String> = map
-                .iter()
-                .map(|(key, value)| format!("{key}:{}", go_value(value)))
-                .collect();
-            format!("map[{}]", entries.join(" "))
-        }
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() => k8s_api_schema::print_float(float),
-            _ => number.to_string(),
-        },
-        Value::Bool(flag) => flag.to_string(),
-    }
 }
 
 /// What is said about finalizers that a write adds.

@@ -1,11 +1,6 @@
 //! Words of the server's JSON decoder.
 
-use k8s_api_schema::json::{MAX_KEPT_DEPTH, check};
-
-/// What is wrong with `body` as one JSON document; `None` if nothing is.
-pub(crate) fn syntax_error(body: &[u8]) -> Option<String> {
-    check(body).err()
-}
+use k8s_api_schema::json::MAX_KEPT_DEPTH;
 
 /// The word that the real server uses for the JSON type of `value`.
 pub(crate) fn type_name(value: &serde_json::Value) -> &'static str {
@@ -19,10 +14,7 @@ pub(crate) fn type_name(value: &serde_json::Value) -> &'static str {
     }
 }
 
-/// How many objects and lists may be nested.
-pub(crate) const MAX_DEPTH: usize = MAX_KEPT_DEPTH;
-
 /// Says that JSON is nested too deep.
 pub(crate) fn too_deep() -> String {
-    format!("exceeded max depth of {MAX_DEPTH}")
+    format!("exceeded max depth of {MAX_KEPT_DEPTH}")
 }

@@ -6,7 +6,7 @@ use k8s_api_schema::{Quantity, quote};
 use serde_json::Value;
 
 use crate::metadata::name;
-use crate::validation::dns_label_faults;
+use crate::validation::{dns_label_faults, list, text};
 
 /// Volumes that nothing serves any more, and since when.
 const VOLUMES: &[(&str, &str)] = &[
@@ -105,17 +105,6 @@ fn is_changed(object: &Value, old: Option<&Value>) -> bool {
     old.is_none_or(|old| {
         old.pointer("/metadata/generation") != object.pointer("/metadata/generation")
     })
-}
-
-fn list<'v>(value: &'v Value, field: &str) -> &'v [Value] {
-    value
-        .get(field)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-fn text<'v>(value: &'v Value, field: &str) -> &'v str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// A Pod or the template of one, at a path that is empty or ends with a dot.

@@ -100,7 +100,7 @@ impl Default for EmbeddedApiServer {
 }
 
 impl EmbeddedApiServer {
-    /// A server with nothing but the first four namespaces. See [`Builder`] for what can be chosen.
+    /// A server with the objects that every cluster starts with. See [`Builder`] for what can be chosen.
     #[must_use]
     pub fn new() -> Self {
         Self::builder().build()
@@ -324,9 +324,10 @@ impl EmbeddedApiServer {
 
     /// A request for what is no resource: versions, groups, documents.
     fn other(&self, parts: &Parts, wire: &Wire<'_>) -> Response<ApiBody> {
-        let resources = self
-            .shared
-            .with(|state| crate::served::resources(&state.registry));
+        let resources = || {
+            self.shared
+                .with(|state| crate::served::resources(&state.registry))
+        };
         let text = |name| {
             parts
                 .headers
@@ -346,7 +347,7 @@ impl EmbeddedApiServer {
                 .or_else(|| text(HOST))
                 .unwrap_or_default(),
         };
-        match discovery::reply(&asked, &resources) {
+        match discovery::reply(&asked, resources) {
             Some(Reply::Tagged(content_type, value)) => {
                 tagged(content_type, &value, text(IF_NONE_MATCH))
             }

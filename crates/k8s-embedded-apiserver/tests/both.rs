@@ -20,3 +20,74 @@ async fn an_object_comes_back_under_its_name() {
             .await;
     }
 }
+
+/// Two rules that stand in several kinds, and one that tells an empty value from none.
+#[tokio::test]
+async fn what_is_wrong_with_ports_and_selectors() {
+    const PORT: &str = r#"Invalid value: "aaaaaaaaaaaaaaaa": must be no more than 15 characters"#;
+    let name = "a".repeat(16);
+    let template = json!({
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    });
+    let refused = [
+        (
+            "/api/v1",
+            "services",
+            json!({"ports": [{"port": 80, "targetPort": name}]}),
+            format!("spec.ports[0].targetPort: {PORT}"),
+        ),
+        (
+            "/apis/networking.k8s.io/v1",
+            "ingresses",
+            json!({"defaultBackend": {"service": {"name": "s", "port": {"name": name}}}}),
+            format!("spec.defaultBackend.service.port.name: {PORT}"),
+        ),
+        (
+            "/apis/networking.k8s.io/v1",
+            "networkpolicies",
+            json!({"podSelector": {}, "ingress": [{"ports": [{"port": name}]}]}),
+            format!("spec.ingress[0].ports[0].port: {PORT}"),
+        ),
+        (
+            "/api/v1",
+            "pods",
+            json!({"containers": [{"name": "c", "image": "i", "ports": [{"name": name, "containerPort": 1}]}]}),
+            format!("spec.containers[0].ports[0].name: {PORT}"),
+        ),
+        (
+            "/apis/apps/v1",
+            "deployments",
+            json!({"selector": {}, "template": template}),
+            "spec.selector: Invalid value: {}: empty selector is invalid for deployment".into(),
+        ),
+        (
+            "/apis/apps/v1",
+            "replicasets",
+            json!({"selector": {}, "template": template}),
+            "spec.selector: Invalid value: {}: empty selector is invalid for deployment".into(),
+        ),
+        (
+            "/apis/apps/v1",
+            "statefulsets",
+            json!({"selector": {}, "template": template}),
+            "spec.selector: Invalid value: {}: empty selector is invalid for statefulset".into(),
+        ),
+        (
+            "/apis/apps/v1",
+            "daemonsets",
+            json!({"selector": {}, "template": template}),
+            "spec.selector: Invalid value: {}: empty selector is invalid for daemonset".into(),
+        ),
+    ];
+    for server in both::servers().await {
+        for (version, plural, spec, why) in &refused {
+            let path = format!("{version}/namespaces/default/{plural}?dryRun=All");
+            let object = json!({"metadata": {"name": "x"}, "spec": spec});
+            let answer = server.post(&path, object).await;
+            let found = answer.message().split_once(" is invalid: ");
+            let found = found.map(|(_, found)| found);
+            assert_eq!(found, Some(why.as_str()), "{}: {plural}", server.name);
+        }
+    }
+}

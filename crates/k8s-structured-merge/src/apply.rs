@@ -186,7 +186,7 @@ impl Applying<'_> {
             if !force && !found.is_empty() {
                 return Err(list(&found));
             }
-            give_up(compared, &mut managed, Some(&id));
+            give_up(&mut compared, &mut managed, Some(&id), &found);
         }
         let is_same = equal(self.live, &new);
         if let Some(entry) = managed.entries.get_mut(&id) {

@@ -120,11 +120,11 @@ pub(crate) fn track(
     writer: &Writer<'_>,
 ) -> Option<Managed> {
     let mut managed = reconcile(versions, live, managed, writer.api_version);
-    let compared = Compared::new(versions, live, new, writer.api_version)?;
-    let changes = compared.own.clone();
-    give_up(compared, &mut managed, None);
+    let mut compared = Compared::new(versions, live, new, writer.api_version)?;
+    let found = conflicts(&mut compared, &mut managed, None);
+    give_up(&mut compared, &mut managed, None, &found);
 
-    let mut own = changes.modified.union(&changes.added);
+    let mut own = compared.own.modified.union(&compared.own.added);
     if let Some(reset) = versions.reset_fields(writer.api_version) {
         own = own.recursive_difference(reset);
     }
@@ -150,8 +150,11 @@ pub(crate) struct Compared<'a> {
     versions: &'a dyn Versions,
     live: &'a Value,
     new: &'a Value,
+    /// The writer's version.
+    own_version: &'a str,
     /// In the writer's version, with the fields that the server resets.
-    pub(crate) own: Comparison,
+    own: Comparison,
+    /// Without the fields that the server resets. The writer's version is missing where there are none.
     by_version: BTreeMap<String, Option<Comparison>>,
 }
 
@@ -160,21 +163,26 @@ impl<'a> Compared<'a> {
         versions: &'a dyn Versions,
         live: &'a Value,
         new: &'a Value,
-        api_version: &str,
+        own_version: &'a str,
     ) -> Option<Self> {
-        let own = versions.type_of(api_version)?.compare_objects(live, new);
-        let filtered = filter(versions, api_version, own.clone());
+        let own = versions.type_of(own_version)?.compare_objects(live, new);
+        let reset = versions.reset_fields(own_version);
+        let filtered = reset.map(|fields| (own_version.to_owned(), Some(own.without(fields))));
         Some(Self {
             versions,
             live,
             new,
+            own_version,
             own,
-            by_version: BTreeMap::from([(api_version.to_owned(), Some(filtered))]),
+            by_version: filtered.into_iter().collect(),
         })
     }
 
     /// The changes in a version; `None` if it is not served.
     fn of(&mut self, api_version: &str) -> Option<&Comparison> {
+        if api_version == self.own_version && !self.by_version.contains_key(api_version) {
+            return Some(&self.own);
+        }
         if !self.by_version.contains_key(api_version) {
             let compared = self.compare(api_version);
             self.by_version.insert(api_version.into(), compared);
@@ -187,14 +195,10 @@ impl<'a> Compared<'a> {
         let live = self.versions.convert(self.live, api_version)?;
         let new = self.versions.convert(self.new, api_version)?;
         let compared = type_.compare_objects(&live, &new);
-        Some(filter(self.versions, api_version, compared))
-    }
-}
-
-fn filter(versions: &dyn Versions, api_version: &str, comparison: Comparison) -> Comparison {
-    match versions.reset_fields(api_version) {
-        Some(fields) => comparison.without(fields),
-        None => comparison,
+        Some(match self.versions.reset_fields(api_version) {
+            Some(fields) => compared.without(fields),
+            None => compared,
+        })
     }
 }
 
@@ -225,13 +229,13 @@ pub(crate) fn conflicts(
     found
 }
 
-/// Takes from all managers but one what a write changed or removed.
+/// Takes from all managers but one what a write changed (their [`conflicts`]) or removed.
 pub(crate) fn give_up(
-    mut compared: Compared<'_>,
+    compared: &mut Compared<'_>,
     managed: &mut Managed,
     except: Option<&ManagerId>,
+    conflicts: &BTreeMap<ManagerId, Set>,
 ) {
-    let conflicts = conflicts(&mut compared, managed, except);
     managed.entries.retain(|id, entry| {
         if Some(id) != except {
             if let Some(conflict) = conflicts.get(id) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use k8s_api_schema::Scalar;
+use k8s_api_schema::{Scalar, go_type, go_value};
 use serde_json::Value;
 
 use crate::element::{PathElement, print};
@@ -171,38 +171,6 @@ fn scalar_misfit(scalar: Scalar, value: &Value) -> Option<String> {
         }
         _ => (value.is_object() || value.is_array())
             .then(|| format!("expected any scalar, got &{{{}}}", go_value(value))),
-    }
-}
-
-/// Go's name of the type of a decoded value.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// A value as Go's `%v` prints it.
-fn go_value(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".into(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            let items: Vec<_> = items.iter().map(go_value).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Value::Object(map) => {
-            let fields: Vec<_> = map
-                .iter()
-                .map(|(key, value)| format!("{key}:{}", go_value(value)))
-                .collect();
-            format!("map[{}]", fields.join(" "))
-        }
-        other => print(other),
     }
 }
 

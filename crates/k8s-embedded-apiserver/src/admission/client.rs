@@ -12,6 +12,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Method, Request, Response, StatusCode, Uri};
 use http_body::Body;
 use http_body_util::{BodyExt as _, Full, Limited};
+use k8s_api_schema::json::check;
 use k8s_api_schema::quote;
 use serde_json::{Value, json};
 use tower::{BoxError, Service, ServiceExt as _};
@@ -136,7 +137,7 @@ impl Client {
             return Err(refused(status, &bytes));
         }
         serde_json::from_slice(&bytes).map_err(|error| {
-            let why = crate::json_error::syntax_error(&bytes).unwrap_or_else(|| error.to_string());
+            let why = check(&bytes).err().unwrap_or_else(|| error.to_string());
             format!("couldn't get version/kind; json parse error: {why}")
         })
     }

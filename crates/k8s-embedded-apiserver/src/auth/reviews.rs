@@ -8,7 +8,6 @@ use super::attributes::Attributes;
 use super::rbac::Decision;
 use super::tokens;
 use super::user::User;
-use crate::body;
 use crate::lifecycle::State;
 use crate::metadata::{object_mut, text, texts};
 use crate::status::Failure;
@@ -26,13 +25,7 @@ pub(crate) fn handle(state: &mut State, call: &Call, review: Review) -> Result<A
         return Err(Failure::method_not_allowed());
     }
     let validation = call.query.write_options("CreateOptions")?.validation;
-    let decoded = body::decode(
-        &call.body,
-        call.content_type.as_deref(),
-        call.kind(),
-        &state.registry,
-        validation,
-    )?;
+    let decoded = call.decode(state, validation)?;
     let warnings = decoded.warnings(validation);
     let mut object = decoded.object;
     call.track(state, None, &mut object);

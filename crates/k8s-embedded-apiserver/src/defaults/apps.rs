@@ -10,17 +10,9 @@ use crate::metadata::{entry_mut, metadata_mut, object_mut};
 /// How often the template of a DaemonSet was changed, counting its creation.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
-/// A selector that was left out is read as an empty one.
-fn left_out(spec: &mut Map<String, Value>) {
-    if spec.get("selector") == Some(&json!({})) {
-        spec.remove("selector");
-    }
-}
-
 pub(crate) fn deployment(object: &mut Value) {
     let map = object_mut(object);
     let spec = entry_mut(map, "spec");
-    left_out(spec);
     fill(spec, "replicas", json!(1));
     fill(spec, "progressDeadlineSeconds", json!(600));
     fill(spec, "revisionHistoryLimit", json!(10));
@@ -58,7 +50,6 @@ fn rolling(strategy: &mut Map<String, Value>, numbers: &[(&str, Value)]) {
 pub(crate) fn replica_set(object: &mut Value) {
     let map = object_mut(object);
     let spec = entry_mut(map, "spec");
-    left_out(spec);
     fill(spec, "replicas", json!(1));
     template(spec);
     drop_zeros(spec, &["minReadySeconds"]);
@@ -68,7 +59,6 @@ pub(crate) fn replica_set(object: &mut Value) {
 pub(crate) fn stateful_set(object: &mut Value) {
     let map = object_mut(object);
     let spec = entry_mut(map, "spec");
-    left_out(spec);
     fill(spec, "podManagementPolicy", json!("OrderedReady"));
     fill(spec, "replicas", json!(1));
     fill(spec, "revisionHistoryLimit", json!(10));
@@ -104,7 +94,6 @@ pub(crate) fn stateful_set(object: &mut Value) {
 pub(crate) fn daemon_set(object: &mut Value) {
     let map = object_mut(object);
     let spec = entry_mut(map, "spec");
-    left_out(spec);
     fill(spec, "revisionHistoryLimit", json!(10));
     rolling(
         entry_mut(spec, "updateStrategy"),

@@ -85,22 +85,26 @@ const JSON: &str = "application/json";
 
 /// The answer to a request outside any resource (`/version`, `/api`, `/apis/...`, `/openapi/...`, `/healthz`, ...);
 /// `None` where discovery knows no such path.
-pub(crate) fn reply(asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Reply> {
+pub(crate) fn reply(
+    asked: &Asked<'_>,
+    resources: impl FnOnce() -> Vec<ApiResource>,
+) -> Option<Reply> {
     let path = match asked.path {
         "/" => "/",
         path => path.strip_suffix('/').unwrap_or(path),
     };
     let reply = match path {
-        "/" => Some(Reply::Indented(JSON, root(resources))),
+        "/" => Some(Reply::Indented(JSON, root(&resources()))),
         "/version" => Some(match route_to(asked.accept, &[JSON], &[]) {
             Ok(()) => Reply::Indented(JSON, version::info()),
             Err(failure) => Reply::Failure(failure),
         }),
         path if path.starts_with("/version/") => Some(Reply::Failure(Failure::no_such_resource())),
-        "/metrics" => Some(Reply::Metrics(metrics::text(resources))),
-        _ => health::reply(asked)
-            .or_else(|| openapi::reply(asked, resources))
-            .or_else(|| groups::reply(path, asked, resources)),
+        "/metrics" => Some(Reply::Metrics(metrics::text(&resources()))),
+        _ => health::reply(asked).or_else(|| {
+            let resources = resources();
+            openapi::reply(asked, &resources).or_else(|| groups::reply(path, asked, &resources))
+        }),
     }?;
     Some(match reply {
         reply if takes_method(asked.method, path) => reply,
@@ -227,7 +231,7 @@ mod tests {
             accept,
             host: "127.0.0.1:6443",
         };
-        reply(&asked, &crate::served::resources(&Registry::new()))
+        reply(&asked, || crate::served::resources(&Registry::new()))
     }
 
     fn json_at(path: &str) -> Value {

@@ -246,26 +246,27 @@ impl State {
 
     /// The object as a delete stores it before it goes; `None` where it goes at once.
     fn marked(&self, place: &Place, existing: &Object, manner: Manner) -> Option<Value> {
-        let mut object = existing.value();
         if place.storage == NAMESPACES {
+            let mut object = existing.value();
             self.mark_namespace(&mut object);
             return Some(object);
         }
         if place.storage == crds::STORAGE {
+            let mut object = existing.value();
             self.mark_definition(&mut object);
             return Some(object);
         }
         let wanted = finalizers_for(existing, manner.propagation, place.storage != EVENTS);
-        let held = !wanted.is_empty();
+        if wanted.is_empty() && !graceful::applies(place) {
+            return None;
+        }
+        let mut object = existing.value();
         set_finalizers(&mut object, wanted);
         if graceful::applies(place) {
             self.mark_gracefully(&mut object, manner.grace);
-            return Some(object);
+        } else {
+            self.mark(&mut object, true);
         }
-        if !held {
-            return None;
-        }
-        self.mark(&mut object, true);
         Some(object)
     }
 

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use k8s_api_schema::TakenApart;
-use k8s_api_schema::json::Checked;
+use k8s_api_schema::json::{Checked, MAX_KEPT_DEPTH};
 
 use super::{Patched, not_decoded};
-use crate::json_error::{MAX_DEPTH, too_deep, type_name};
+use crate::json_error::{too_deep, type_name};
 use crate::status::Failure;
 
 /// Most operations that one patch may have; a limit of the real server.
@@ -253,7 +253,7 @@ fn nesting(value: &Value) -> usize {
 /// Refuses what would make the document nested too deep; everything that walks through objects recurses.
 fn check_depth(pointer: &Pointer, value: &Value) -> Applied<()> {
     let above = pointer.0.as_ref().map_or(0, |(way, _)| way.len() + 1);
-    if above + nesting(value) > MAX_DEPTH {
+    if above + nesting(value) > MAX_KEPT_DEPTH {
         return Err(TooDeep);
     }
     Ok(())

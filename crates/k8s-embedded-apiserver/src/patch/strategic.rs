@@ -2,7 +2,7 @@
 
 use k8s_api_schema::json::Checked;
 use k8s_api_schema::strategic::{self, StrategicError};
-use k8s_api_schema::{Schema, TypeId};
+use k8s_api_schema::{Schema, TypeId, go_value};
 use serde_json::Value;
 
 use super::Patched;
@@ -28,7 +28,7 @@ pub(super) fn apply(
         mismatch: strategic::mismatch(&merged, schema, id),
         object: merged,
         strict: read.strict,
-        quoted: Some(strategic::go(&read.value)),
+        quoted: Some(go_value(&read.value)),
         ..Patched::default()
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::fields::port_name;
 use super::path::{Errors, Path, has, int, list, text};
 use super::probes::{self, is_sidecar};
 use super::resources::{self, Of};
@@ -193,7 +194,7 @@ fn ports(path: Path<'_>, container: &Value, errors: &mut Errors) {
         let path = path.index(index);
         let name = text(port, "name");
         if !name.is_empty() {
-            let faults = probes::port_name(name);
+            let faults = port_name(name);
             if faults.is_empty() && !names.insert(name) {
                 errors.duplicate(path.child("name"), name);
             }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{crd_versions, names};
 use crate::definitions::{Approval, approval};
+use crate::metadata::text;
 use k8s_api_schema::FieldError;
 
 const IMMUTABLE: &str = "field is immutable";
@@ -50,13 +51,6 @@ pub(crate) fn definition_warnings(object: &Value, old: Option<&Value>) -> Vec<St
     let mut warnings = of(object);
     warnings.retain(|warning| !known.contains(warning));
     warnings
-}
-
-pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
 }
 
 pub(super) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {

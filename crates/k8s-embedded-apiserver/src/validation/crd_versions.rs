@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::crd::{list, text};
+use super::crd::list;
 use super::names;
+use crate::metadata::text;
 use k8s_api_schema::FieldError;
 use k8s_custom_schema::{check_schema, check_selectable_fields};
 

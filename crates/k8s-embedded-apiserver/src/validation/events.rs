@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::names;
+use crate::metadata::text;
 use k8s_api_schema::{FieldError, quote};
 
 /// Longest reporting instance, action and reason, in bytes, though the message says characters.
@@ -25,13 +26,6 @@ pub(crate) fn event(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         Some(old) => errors.extend(kept(object, old)),
     }
     errors
-}
-
-fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    object
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
 }
 
 fn is_set(object: &Value, field: &str) -> bool {

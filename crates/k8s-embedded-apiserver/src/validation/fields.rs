@@ -6,25 +6,13 @@ use k8s_api_schema::FieldError;
 use serde_json::{Map, Value};
 
 use super::names;
+pub(super) use super::path::{list, text};
 
 pub(super) const IMMUTABLE: &str = "field is immutable";
-
-/// The text under `key`, empty where there is none.
-pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
 
 /// The number under `key`, 0 where there is none.
 pub(super) fn number(value: &Value, key: &str) -> i64 {
     value.get(key).and_then(Value::as_i64).unwrap_or(0)
-}
-
-/// The items of the list under `key`.
-pub(super) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
 }
 
 /// The members of the map under `key`.
@@ -113,7 +101,7 @@ pub(super) fn port(path: &str, port: Option<&Value>, errors: &mut Vec<FieldError
 pub(super) fn port_name(name: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if name.len() > 15 {
-        faults.push("must be no more than 15 bytes".into());
+        faults.push("must be no more than 15 characters".into());
     }
     let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || !name.chars().all(valid) {

@@ -56,6 +56,7 @@ pub(crate) mod apiextensions {
 }
 pub(crate) use metadata::embedded as embedded_metadata;
 pub(crate) use names::{label_key, label_value};
+pub(crate) use path::{list, text};
 
 /// Every error of a new object in its stored form, which has its name (generated or not) and namespace already.
 pub(crate) fn create(kind: &Kind, object: &Value) -> Findings {

@@ -64,37 +64,13 @@ fn node_term(path: Path<'_>, term: &Value, strict: bool, errors: &mut Errors) {
 
 fn node_requirement(path: Path<'_>, requirement: &Value, strict: bool, errors: &mut Errors) {
     let values = list(requirement, "values");
-    let operator = text(requirement, "operator");
-    match operator {
-        "In" | "NotIn" => {
-            if values.is_empty() {
-                errors.required(
-                    path.child("values"),
-                    "must be specified when `operator` is 'In' or 'NotIn'",
-                );
-            }
-        }
-        "Exists" | "DoesNotExist" => {
-            if !values.is_empty() {
-                errors.forbidden(
-                    path.child("values"),
-                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-                );
-            }
-        }
-        "Gt" | "Lt" => {
-            if values.len() != 1 {
-                errors.required(
-                    path.child("values"),
-                    "must be specified single value when `operator` is 'Lt' or 'Gt'",
-                );
-            }
-        }
-        _ => errors.invalid(
-            path.child("operator"),
-            operator,
-            "not a valid selector operator",
-        ),
+    if !matches!(text(requirement, "operator"), "Gt" | "Lt") {
+        selectors::operator(path, requirement, errors);
+    } else if values.len() != 1 {
+        errors.required(
+            path.child("values"),
+            "must be specified single value when `operator` is 'Lt' or 'Gt'",
+        );
     }
     let key = text(requirement, "key");
     errors.faults(path.child("key"), key, names::label_key(key));

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::fields::port_name;
 use super::path::{Errors, Path, has, int, list, text};
 
 const KINDS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
@@ -154,29 +155,6 @@ pub(super) fn port(path: Path<'_>, port: &Value, errors: &mut Errors) {
         Value::String(name) => errors.faults(path, name, port_name(name)),
         other => errors.in_range(path, Some(other.as_i64().unwrap_or(0)), 1, 65535),
     }
-}
-
-/// What is wrong with the name of a port.
-pub(super) fn port_name(name: &str) -> Vec<String> {
-    let mut faults = Vec::new();
-    let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if name.len() > 15 {
-        faults.push("must be no more than 15 characters".into());
-    }
-    if name.is_empty() || !name.chars().all(letter) {
-        faults
-            .push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".into());
-    }
-    if !name.contains(|c: char| c.is_ascii_lowercase()) {
-        faults.push("must contain at least one letter (a-z)".into());
-    }
-    if name.contains("--") {
-        faults.push("must not contain consecutive hyphens".into());
-    }
-    if name.starts_with('-') || name.ends_with('-') {
-        faults.push("must not begin or end with a hyphen".into());
-    }
-    faults
 }
 
 /// Whether a container of the list before the others stays on beside them.

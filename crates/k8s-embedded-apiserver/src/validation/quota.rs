@@ -9,7 +9,7 @@ use super::fields::{faults, list, map, some, text};
 use super::names;
 
 /// Resources that a quota may limit by a name without a domain.
-const RESOURCES: &[&str] = &[
+pub(super) const RESOURCES: &[&str] = &[
     "cpu",
     "memory",
     "ephemeral-storage",

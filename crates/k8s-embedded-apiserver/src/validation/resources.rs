@@ -5,32 +5,10 @@ use serde_json::Value;
 
 use super::names;
 use super::path::{Errors, Path, entries, list, text};
+use super::quota;
 
 /// Resources of the server's own that a container can have.
 const OF_CONTAINERS: &[&str] = &["cpu", "memory", "ephemeral-storage"];
-/// Names without a domain that are known; only some of them fit a container.
-const STANDARD: &[&str] = &[
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "storage",
-    "requests.storage",
-    "services.nodeports",
-    "services.loadbalancers",
-];
 const HUGE_PAGES: &str = "hugepages-";
 
 /// Whose resources they are.
@@ -156,7 +134,8 @@ fn standard(path: Path<'_>, resource: &str, errors: &mut Errors) {
     if !faults.is_empty() {
         errors.faults(path, resource, faults);
     } else if !resource.contains('/')
-        && !STANDARD.contains(&resource)
+        && resource != "storage"
+        && !quota::RESOURCES.contains(&resource)
         && !resource.starts_with(HUGE_PAGES)
     {
         errors.invalid(

@@ -38,6 +38,24 @@ pub(super) fn labels(path: Path<'_>, holder: &Value, field: &str, errors: &mut E
 }
 
 fn requirement(path: Path<'_>, requirement: &Value, errors: &mut Errors) {
+    operator(path, requirement, errors);
+    let key = text(requirement, "key");
+    errors.faults(path.child("key"), key, names::label_key(key));
+    for (index, value) in list(requirement, "values")
+        .iter()
+        .filter_map(Value::as_str)
+        .enumerate()
+    {
+        errors.faults(
+            path.child("values").index(index),
+            value,
+            names::label_value(value),
+        );
+    }
+}
+
+/// The operator of a requirement, and that there are values where it needs some.
+pub(super) fn operator(path: Path<'_>, requirement: &Value, errors: &mut Errors) {
     let values = list(requirement, "values");
     let operator = text(requirement, "operator");
     match operator {
@@ -62,15 +80,6 @@ fn requirement(path: Path<'_>, requirement: &Value, errors: &mut Errors) {
             operator,
             "not a valid selector operator",
         ),
-    }
-    let key = text(requirement, "key");
-    errors.faults(path.child("key"), key, names::label_key(key));
-    for (index, value) in values.iter().filter_map(Value::as_str).enumerate() {
-        errors.faults(
-            path.child("values").index(index),
-            value,
-            names::label_value(value),
-        );
     }
 }
 

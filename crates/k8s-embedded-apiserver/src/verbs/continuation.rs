@@ -5,9 +5,11 @@ use std::borrow::Cow;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{DecodeError, Engine as _};
+use k8s_api_schema::json::check;
 use serde_json::{Value, json};
 
 use super::Answer;
+use crate::json_error::type_name;
 use crate::status::Failure;
 
 /// Without padding, and as lenient about the last bits as Go.
@@ -47,17 +49,13 @@ impl Continue {
             invalid(&format!("illegal base64 data at input byte {at}"))
         })?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|_| {
-            let why = crate::json_error::syntax_error(&bytes);
+            let why = check(&bytes).err();
             invalid(why.as_deref().unwrap_or("unexpected end of JSON input"))
         })?;
         let wrong = |value: &Value, field: &str, type_: &str| {
             let found = match value {
-                Value::Bool(_) => "bool".into(),
                 Value::Number(number) if type_ != "string" => format!("number {number}"),
-                Value::Number(_) => "number".into(),
-                Value::String(_) => "string".into(),
-                Value::Array(_) => "array".into(),
-                _ => "object".into(),
+                other => type_name(other).into(),
             };
             invalid(&format!(
                 "json: cannot unmarshal {found} into Go {}",

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::{Answer, Call, Ownership, validate};
 use crate::admission;
 use crate::auth;
-use crate::body;
 use crate::custom;
 use crate::kinds::{Generation, Kind};
 use crate::lifecycle::State;
@@ -31,13 +30,7 @@ pub(super) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> 
         validation,
         ..
     } = call.query.write_options("CreateOptions")?;
-    let decoded = body::decode(
-        &call.body,
-        call.content_type.as_deref(),
-        call.kind(),
-        &state.registry,
-        validation,
-    )?;
+    let decoded = call.decode(state, validation)?;
     let warnings = decoded.warnings(validation);
     let object = decoded.object;
     insert(

@@ -21,13 +21,13 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::auth::{self, User};
-use crate::body;
+use crate::body::{self, Decoded};
 use crate::custom;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
 use crate::managed;
 use crate::object::Object;
-use crate::query::Query;
+use crate::query::{FieldValidation, Query};
 use crate::routes::Target;
 use crate::status::Failure;
 use crate::store::{self, Place};
@@ -199,6 +199,17 @@ impl Call {
 
     fn not_found(&self) -> Failure {
         Failure::not_found(&self.kind().group, &self.kind().plural, self.name())
+    }
+
+    /// The object in the body, in its stored form.
+    pub(crate) fn decode(
+        &self,
+        state: &State,
+        validation: FieldValidation,
+    ) -> Result<Decoded, Failure> {
+        let content_type = self.content_type.as_deref();
+        let (kind, registry) = (self.kind(), &state.registry);
+        body::decode(&self.body, content_type, kind, registry, validation)
     }
 
     /// Who owns the fields that the request sets.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Answer, Call, Ownership, create, validate};
 use crate::admission;
 use crate::auth;
-use crate::body::{self, Decoded};
+use crate::body::Decoded;
 use crate::custom;
 use crate::defaults;
 use crate::definitions;
@@ -29,14 +29,7 @@ pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure>
         validation,
         ..
     } = call.query.write_options("UpdateOptions")?;
-    let kind = call.kind();
-    let decoded = body::decode(
-        &call.body,
-        call.content_type.as_deref(),
-        kind,
-        &state.registry,
-        validation,
-    )?;
+    let decoded = call.decode(state, validation)?;
     replace_with(state, call, decoded, validation, dry_run)
 }
 
@@ -255,8 +248,8 @@ fn with_status_of(kind: &Kind, existing: &Value, new: &Value) -> Value {
     }
     copy_key(new, map, "metadata");
     if kind.group == "apps" {
-        let old = existing.get("metadata").cloned().unwrap_or_default();
-        copy_key(&old, metadata_mut(&mut object), "labels");
+        let old = existing.get("metadata").unwrap_or(&Value::Null);
+        copy_key(old, metadata_mut(&mut object), "labels");
     }
     object
 }
@@ -273,6 +266,16 @@ fn with_spec_finalizers_of(existing: &Value, new: &Value) -> Value {
     object
 }
 
+/// What is neither type nor metadata, nor the status where that is a subresource.
+fn content<'a>(kind: &'a Kind, object: &'a Value) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    let members = object.as_object().into_iter().flatten();
+    members.filter(|(key, _)| match key.as_str() {
+        "metadata" | "apiVersion" | "kind" => false,
+        "status" => !kind.status,
+        _ => true,
+    })
+}
+
 fn raises_generation(kind: &Kind, old: &Value, new: &Value) -> bool {
     let differs = |pointer: &str| old.pointer(pointer) != new.pointer(pointer);
     match kind.generation {
@@ -281,21 +284,8 @@ fn raises_generation(kind: &Kind, old: &Value, new: &Value) -> bool {
         Generation::Member(pointer) => differs(pointer),
         Generation::SpecAndAnnotations => differs("/spec") || differs("/metadata/annotations"),
         Generation::Content | Generation::ContentAndLabels => {
-            let content = |object: &Value| -> Option<Vec<(String, Value)>> {
-                let skipped = |key: &str| {
-                    matches!(key, "metadata" | "apiVersion" | "kind")
-                        || (kind.status && key == "status")
-                };
-                let map = object.as_object()?;
-                Some(
-                    map.iter()
-                        .filter(|(key, _)| !skipped(key))
-                        .map(|(key, value)| (key.clone(), value.clone()))
-                        .collect(),
-                )
-            };
             let labels = kind.generation == Generation::ContentAndLabels;
-            content(old) != content(new) || (labels && differs("/metadata/labels"))
+            content(kind, old).ne(content(kind, new)) || (labels && differs("/metadata/labels"))
         }
     }
 }
