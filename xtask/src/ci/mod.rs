@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: what a change must pass.
 
+mod early;
 mod steps;
 mod tools;
 
@@ -15,7 +16,8 @@ use crate::{
     signals::{Interrupted, Signals},
     workspace::Metadata,
 };
-use steps::{Done, STEPS, Step};
+use early::Early;
+use steps::{Done, E2E, STEPS, Step};
 
 /// What the steps share.
 struct Ci {
@@ -23,6 +25,7 @@ struct Ci {
     metadata: Metadata,
     /// Whether this is a CI service, where nothing may be skipped.
     strict: bool,
+    early: Early,
 }
 
 /// How a step went.
@@ -35,10 +38,19 @@ enum Outcome {
 
 pub(crate) fn run(flags: &flags::Ci) -> Result<()> {
     let steps = select(&flags.steps)?;
+    let signals = Signals::catch()?;
+    let metadata = Metadata::load()?;
+    let ends_with_e2e = steps.len() > 1 && steps.iter().any(|step| step.name == E2E);
+    let early = if ends_with_e2e {
+        Early::start(&metadata.target)?
+    } else {
+        Early::none()
+    };
     let ci = Ci {
-        signals: Signals::catch()?,
-        metadata: Metadata::load()?,
+        signals,
+        metadata,
         strict: e2e::is_ci(),
+        early,
     };
     let mut report = Vec::new();
     let mut failed = Vec::new();
