@@ -163,11 +163,9 @@ impl std::str::FromStr for Quantity {
             .unwrap_or(unsigned.len());
         let (number, suffix) = unsigned.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if number.is_empty() || !has_form_of_suffix(suffix) {
+        // No digit at all is zero, as on the real server.
+        if fraction.contains('.') || !has_form_of_suffix(suffix) {
             return Err(QuantityError::Format);
-        }
-        if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
-            return Err(QuantityError::Number);
         }
         let (base, exponent, format) = unit(suffix)?;
         let magnitude = scaled(whole, fraction, base, exponent);
@@ -333,6 +331,9 @@ mod tests {
             ("0.1n", "1n"),
             ("9223372036854775807", "9223372036854775807"),
             ("99999999999999999999", "9223372036854775807"),
+            (".", "0"),
+            ("+", "0"),
+            (" 1", "1"),
         ] {
             assert_eq!(
                 text.parse::<Quantity>()
@@ -350,8 +351,10 @@ mod tests {
             ("x", QuantityError::Format),
             ("1x", QuantityError::Format),
             ("1 Mi", QuantityError::Format),
-            ("1.2.3", QuantityError::Number),
-            (".", QuantityError::Number),
+            ("1.2.3", QuantityError::Format),
+            ("..", QuantityError::Format),
+            ("1E5i", QuantityError::Format),
+            ("1ee", QuantityError::Suffix),
             ("1mi", QuantityError::Suffix),
             ("1K", QuantityError::Suffix),
         ] {

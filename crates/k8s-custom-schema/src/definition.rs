@@ -202,6 +202,12 @@ fn children(schema: &Value) -> Vec<(String, &Value)> {
     found
 }
 
+/// Whether a schema sets a default anywhere.
+#[must_use]
+pub fn has_defaults(schema: &Value) -> bool {
+    is_set(schema, "default") || children(schema).iter().any(|(_, child)| has_defaults(child))
+}
+
 /// Why a schema cannot be read as a structural one.
 fn unsupported(schema: &Value) -> Option<String> {
     for key in [

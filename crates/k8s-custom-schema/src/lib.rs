@@ -35,7 +35,7 @@ mod structure;
 mod types;
 mod values;
 
-pub use definition::{check_schema, check_selectable_fields, schema_warnings};
+pub use definition::{check_schema, check_selectable_fields, has_defaults, schema_warnings};
 
 use k8s_api_schema::{FieldError, Schema, TypeId};
 use serde_json::Value;

@@ -347,7 +347,7 @@ fn kind_of(
         from_storage: |object| object,
         default: |_| {},
         on_create: |_| {},
-        on_update: |_, _| {},
+        on_update: |_, _, _| {},
         validate: |_, _| Vec::new(),
         warn: |_, _| Vec::new(),
         review: None,

@@ -182,7 +182,7 @@ pub(crate) struct Kind {
     pub(crate) on_create: fn(&mut Value),
     /// Sets what an update may not choose, on the stored form, before it is validated; the second argument is the
     /// object before the update.
-    pub(crate) on_update: fn(&mut Value, &Value),
+    pub(crate) on_update: fn(&mut Value, &Value, &str),
     /// Checks the stored form; the second argument is the object before an update.
     pub(crate) validate: fn(&Value, Option<&Value>) -> Vec<FieldError>,
     /// The warnings about a valid object; the second argument is the object before an update.
@@ -257,7 +257,7 @@ impl Kind {
             from_storage: |object| object,
             default: |_| {},
             on_create: |_| {},
-            on_update: |_, _| {},
+            on_update: |_, _, _| {},
             validate: |_, _| Vec::new(),
             warn: |_, _| Vec::new(),
             custom: None,
@@ -363,7 +363,7 @@ impl Kind {
         self
     }
 
-    pub(crate) fn on_update(mut self, hook: fn(&mut Value, &Value)) -> Self {
+    pub(crate) fn on_update(mut self, hook: fn(&mut Value, &Value, &str)) -> Self {
         self.on_update = hook;
         self
     }

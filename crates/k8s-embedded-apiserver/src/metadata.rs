@@ -90,6 +90,27 @@ pub(crate) fn finalizers<M: Meta + ?Sized>(object: &M) -> Vec<&str> {
 }
 
 /// The owners of an object.
+/// Leaves one of owners that are told twice, and gives back the warning of it.
+pub(crate) fn one_of_each_owner(object: &mut Value) -> Option<String> {
+    let owners = object.pointer_mut("/metadata/ownerReferences")?.as_array_mut()?;
+    let mut twice: Vec<String> = Vec::new();
+    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
+    for owner in owners.drain(..) {
+        if kept.contains(&owner) {
+            twice.push(text(&owner, "/uid").into());
+        } else {
+            kept.push(owner);
+        }
+    }
+    *owners = kept;
+    (!twice.is_empty()).then(|| {
+        format!(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            twice.join(", ")
+        )
+    })
+}
+
 pub(crate) fn owners<M: Meta + ?Sized>(object: &M) -> Vec<Owner> {
     object.owners()
 }

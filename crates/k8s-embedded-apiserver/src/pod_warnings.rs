@@ -67,7 +67,17 @@ pub(crate) fn replicated(object: &Value, old: Option<&Value>) -> Vec<String> {
     named(object, old, "spec.template.", "/spec/template")
 }
 
-/// A StatefulSet, a DaemonSet.
+/// A StatefulSet.
+pub(crate) fn stateful_set(object: &Value, old: Option<&Value>) -> Vec<String> {
+    let mut warnings = unnamed(object, old);
+    let limit = object.pointer("/spec/revisionHistoryLimit");
+    if limit.and_then(Value::as_i64).is_some_and(|limit| limit < 0) {
+        warnings.push("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".into());
+    }
+    warnings
+}
+
+/// A DaemonSet.
 pub(crate) fn unnamed(object: &Value, old: Option<&Value>) -> Vec<String> {
     let mut warnings = Vec::new();
     if is_changed(object, old) {
@@ -234,6 +244,14 @@ fn ports(containers: &[(String, &Value)], warnings: &mut Vec<String>) {
             let at = format!("{path}.ports[{index}]");
             let number = |field: &str| port[field].as_i64().unwrap_or(0);
             let (address, host) = (text(port, "hostIP"), number("hostPort"));
+            if !address.is_empty() && host == 0 {
+                warnings.push(format!(
+                    "{at}: hostIP set without hostPort: {{Name:{} HostPort:0 ContainerPort:{} Protocol:{} HostIP:{address}}}",
+                    text(port, "name"),
+                    number("containerPort"),
+                    text(port, "protocol"),
+                ));
+            }
             let key = format!("{}/{}", number("containerPort"), text(port, "protocol"));
             let others = seen.entry(key).or_default();
             for (other, other_address, other_host) in others.iter() {

@@ -219,7 +219,7 @@ fn families(
             .get("selector")
             .and_then(Value::as_object)
             .is_none_or(Map::is_empty);
-    if text(spec, "ipFamilyPolicy").is_empty() {
+    if spec.get("ipFamilyPolicy").is_none_or(Value::is_null) {
         let policy = match text(before, "ipFamilyPolicy") {
             "" if headless => "RequireDualStack",
             "" => "SingleStack",

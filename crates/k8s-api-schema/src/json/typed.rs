@@ -226,7 +226,9 @@ impl<'a> Decoder<'a> {
             self.struct_ = outer.0;
             self.fields.truncate(outer.1);
             let is_left_out = match field.empty {
-                Empty::Written | Empty::Null => value.is_null(),
+                Empty::Written => value.is_null(),
+                // What is stored of an empty list or map is none.
+                Empty::Null => value.is_null() || self.is_empty_collection(&value, field.type_),
                 Empty::Pointer => value.is_null() && !points_to_never,
                 Empty::Omitted => is_empty(&value, self.schema, field.type_),
             };
@@ -237,6 +239,14 @@ impl<'a> Decoder<'a> {
         self.complete(struct_, &mut map);
         *slot = Value::Object(map);
         Ok(())
+    }
+
+    fn is_empty_collection(&self, value: &Value, id: TypeId) -> bool {
+        match (self.schema.get(id), value) {
+            (Type::List(_), Value::Array(items)) => items.is_empty(),
+            (Type::Map(_), Value::Object(map)) => map.is_empty(),
+            _ => false,
+        }
     }
 
     fn is_time(&self, id: TypeId) -> bool {
@@ -274,6 +284,12 @@ impl<'a> Decoder<'a> {
                 self.strict.duplicate(&key);
             }
             self.entry(values, &key, &mut map, depth)?;
+        }
+        if matches!(self.schema.get(values), Type::Scalar(Scalar::Bytes)) {
+            // None are stored as no bytes.
+            for value in map.values_mut().filter(|value| value.is_null()) {
+                *value = "".into();
+            }
         }
         *slot = Value::Object(map);
         Ok(())
@@ -358,6 +374,7 @@ impl<'a> Decoder<'a> {
                 nested(&|decoder, value| decoder.value(either.schema, value, depth + 1))
             }
             (EitherKind::Boolean, Kind::Bool) => Ok((text == b"true").into()),
+            (_, Kind::Null) => Ok(Value::Null),
             (EitherKind::Boolean, _) => Err(Error::Other("boolean or JSON schema expected".into())),
             (EitherKind::List, Kind::Array) => {
                 let list = List {

@@ -68,12 +68,23 @@ pub(super) fn check(source: &str, variables: &[(&str, Ty)]) -> Result<Checked, S
     })
 }
 
+/// As the real server shows an error: what is no ASCII is marked by wide characters.
 fn print_error(source: &str, (line, column): (usize, usize), message: &str) -> String {
     let mut text = format!("ERROR: <input>:{line}:{column}: {message}");
     if let Some(shown) = source.lines().nth(line.saturating_sub(1)) {
         let shown = shown.replace('\t', " ");
-        let dots = ".".repeat(column.saturating_sub(1));
-        text = format!("{text}\n | {shown}\n | {dots}^");
+        let mut letters = shown.chars();
+        let dots: String = letters
+            .by_ref()
+            .take(column.saturating_sub(1))
+            .map(|letter| if letter.is_ascii() { '.' } else { '．' })
+            .collect();
+        let mark = if letters.next().is_none_or(|letter| letter.is_ascii()) {
+            '^'
+        } else {
+            '＾'
+        };
+        text = format!("{text}\n | {shown}\n | {dots}{mark}");
     }
     text
 }

@@ -32,7 +32,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             .generation(Generation::Spec)
             .defaults(defaults::apps::stateful_set)
             .validated(validation::apps::stateful_set)
-            .warned(pod_warnings::unnamed),
+            .warned(pod_warnings::stateful_set),
         Kind::row(("apps", "v1", "DaemonSet"), "daemonsets", "daemonset")
             .short(&["ds"])
             .in_all()
@@ -40,7 +40,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             .generation(Generation::Spec)
             .defaults(defaults::apps::daemon_set)
             .on_create(defaults::apps::new_daemon_set)
-            .on_update(defaults::apps::updated_daemon_set)
+            .on_update(|new, old, _| defaults::apps::updated_daemon_set(new, old))
             .validated(validation::apps::daemon_set)
             .warned(pod_warnings::unnamed),
         Kind::row(

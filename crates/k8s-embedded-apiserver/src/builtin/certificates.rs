@@ -27,7 +27,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             "spec.signerName",
         )]))
         .defaults(defaults::certificates::request)
-        .on_update(defaults::certificates::keep_spec),
+        .on_update(|new, old, _| defaults::certificates::keep_spec(new, old)),
         Kind::row(
             ("certificates.k8s.io", "v1", "ClusterTrustBundle"),
             "clustertrustbundles",

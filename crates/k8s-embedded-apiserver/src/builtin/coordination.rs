@@ -10,7 +10,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             .needs_version()
             .defaults(defaults::coordination::lease)
             .on_create(defaults::coordination::drop_disabled)
-            .on_update(|object, _| defaults::coordination::drop_disabled(object))
+            .on_update(|object, _, _| defaults::coordination::drop_disabled(object))
             .validated(validation::coordination::lease),
     ]
 }

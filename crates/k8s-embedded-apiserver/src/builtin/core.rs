@@ -105,6 +105,7 @@ pub(super) fn kinds() -> Vec<Kind> {
         .answers_with_object()
         .defaults(defaults::persistence::persistent_volume)
         .on_create(defaults::persistence::new_persistent_volume)
+        .on_update(defaults::persistence::updated_persistent_volume)
         .validated(validation::persistence::persistent_volume)
         .warned(validation::persistence::persistent_volume_warnings),
         Kind::row(
@@ -142,7 +143,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             .subresources(&[SERVICE_PROXY])
             .fields(FieldRules::Listed(SERVICE_FIELDS))
             .defaults(defaults::services::service)
-            .on_update(defaults::services::update)
+            .on_update(|new, old, _| defaults::services::update(new, old))
             .validated(validation::services::service)
             .warned(validation::services::warnings),
         Kind::row(

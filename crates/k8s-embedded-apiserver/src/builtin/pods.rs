@@ -59,7 +59,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             .fields(FieldRules::Listed(POD_FIELDS))
             .defaults(defaults::pods::pod)
             .on_create(defaults::pods::new_pod)
-            .on_update(defaults::pods::updated_pod)
+            .on_update(|new, old, _| defaults::pods::updated_pod(new, old))
             .validated(validation::pods::pod)
             .warned(pod_warnings::pod)
             .subresources(POD_SUBRESOURCES),

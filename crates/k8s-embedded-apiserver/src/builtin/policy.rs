@@ -1,6 +1,6 @@
 //! The group `policy`.
 
-use crate::kinds::{Generation, Kind};
+use crate::kinds::{Generation, Kind, NameRule};
 use crate::{defaults, validation};
 
 pub(super) fn kinds() -> Vec<Kind> {
@@ -11,6 +11,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             "poddisruptionbudget",
         )
         .short(&["pdb"])
+        .names(NameRule::PathSegment)
         .with_status()
         .needs_version()
         .generation(Generation::Spec)

@@ -92,6 +92,9 @@ pub(crate) fn stateful_set(object: &mut Value) {
 }
 
 pub(crate) fn daemon_set(object: &mut Value) {
+    // What a writer does not tell is zero to who owns it, until the server counts.
+    let annotations = entry_mut(metadata_mut(object), "annotations");
+    fill(annotations, TEMPLATE_GENERATION, json!("0"));
     let map = object_mut(object);
     let spec = entry_mut(map, "spec");
     fill(spec, "revisionHistoryLimit", json!(10));

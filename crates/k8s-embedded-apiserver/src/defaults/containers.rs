@@ -121,6 +121,9 @@ fn is_tag(tag: &str) -> bool {
         && tag.chars().all(|c| word(c) || c == '.' || c == '-')
 }
 
+/// The longest path of an image, in bytes.
+const MAX_PATH: usize = 255;
+
 /// `[domain/]path[/path...]`, of which only the domain may have capitals.
 fn is_repository(name: &str) -> bool {
     let path = match name.split_once('/') {
@@ -133,6 +136,11 @@ fn is_repository(name: &str) -> bool {
         }
         _ => name,
     };
+    // An image without a place is one of the library.
+    let length = path.len() + if name.contains('/') { 0 } else { "library/".len() };
+    if length > MAX_PATH {
+        return false;
+    }
     let id = name.len() == 64 && name.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
     !id && path.split('/').all(|part| {
         let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();

@@ -53,6 +53,8 @@ pub(crate) fn node(object: &mut Value) {
     let first = spec.get("podCIDRs").and_then(|ranges| ranges.get(0));
     if range.is_some() && range.as_ref() != first {
         spec.insert("podCIDRs".into(), json!([range]));
+    } else if let Some(first) = first.cloned() {
+        spec.insert("podCIDR".into(), first);
     }
     let status = entry_mut(map, "status");
     quantities(status, "capacity");

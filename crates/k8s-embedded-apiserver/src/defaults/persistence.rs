@@ -6,6 +6,9 @@ use super::volumes::claim_spec;
 use super::{fill, fill_text, inner, quantities};
 use crate::metadata::{entry_mut, object_mut};
 
+/// When the phase of a volume changed.
+const PHASE_TIME: &str = "lastPhaseTransitionTime";
+
 pub(crate) fn persistent_volume(object: &mut Value) {
     let map = object_mut(object);
     let spec = entry_mut(map, "spec");
@@ -82,6 +85,23 @@ fn protect(object: &mut Value, finalizer: &str) {
 
 pub(crate) fn new_persistent_volume(object: &mut Value) {
     protect(object, "kubernetes.io/pv-protection");
+    let now = crate::metadata::text(object, "/metadata/creationTimestamp").to_owned();
+    entry_mut(object_mut(object), "status").insert(PHASE_TIME.into(), now.into());
+}
+
+/// The time of a phase is the server's where the writer does not tell another.
+pub(crate) fn updated_persistent_volume(object: &mut Value, old: &Value, now: &str) {
+    let of = |object: &Value, field| object.get("status").and_then(|status| status.get(field)).cloned();
+    let (time, before) = (of(object, PHASE_TIME), of(old, PHASE_TIME));
+    let is_same_phase = of(object, "phase") == of(old, "phase");
+    let new = match (is_same_phase, time) {
+        (true, None) => before,
+        (false, time) if time.is_none() || time == before => Some(now.into()),
+        (_, time) => time,
+    };
+    if let Some(new) = new {
+        entry_mut(object_mut(object), "status").insert(PHASE_TIME.into(), new);
+    }
 }
 
 pub(crate) fn new_claim(object: &mut Value) {

@@ -32,7 +32,7 @@ pub(crate) fn service(object: &mut Value) {
         text(spec, "type"),
         "ClusterIP" | "NodePort" | "LoadBalancer"
     ) {
-        fill_text(spec, "internalTrafficPolicy", "Cluster");
+        fill(spec, "internalTrafficPolicy", json!("Cluster"));
     }
     if is_balanced {
         fill(spec, "allocateLoadBalancerNodePorts", json!(true));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::names;
 use super::path::{Errors, Path, has, int, list, text};
-use super::{pod_spec, pod_status, selectors};
+use super::{persistence, pod_spec, pod_status, selectors};
 use crate::go_json;
 
 const IMMUTABLE: &str = "field is immutable";
@@ -201,27 +201,8 @@ pub(crate) fn stateful_set(object: &Value, old: Option<&Value>) -> Vec<FieldErro
 fn claims(path: Path<'_>, spec: &Value, errors: &mut Errors) {
     for (index, claim) in list(spec, "volumeClaimTemplates").iter().enumerate() {
         let claim_path = path.index(index);
-        let path = claim_path.child("spec");
-        let spec = &claim["spec"];
-        let modes = list(spec, "accessModes");
-        if modes.is_empty() {
-            errors.required(
-                path.child("accessModes"),
-                "at least 1 access mode is required",
-            );
-        }
-        for mode in modes.iter().filter_map(Value::as_str) {
-            let valid = [
-                "ReadOnlyMany",
-                "ReadWriteMany",
-                "ReadWriteOnce",
-                "ReadWriteOncePod",
-            ];
-            errors.one_of_or_empty(path.child("accessModes"), mode, &valid);
-        }
-        if spec.pointer("/resources/requests/storage").is_none() {
-            errors.required(path.child("resources").key("storage"), "");
-        }
+        let path = claim_path.child("spec").to_string();
+        errors.0.extend(persistence::claim_spec(&path, &claim["spec"]));
     }
 }
 
@@ -233,9 +214,14 @@ fn stateful_template(path: Path<'_>, spec: &Value, errors: &mut Errors) {
         return;
     }
     let mut template = spec["template"].clone();
-    let claims: Vec<Value> = list(spec, "volumeClaimTemplates")
+    let mut names: Vec<_> = list(spec, "volumeClaimTemplates")
         .iter()
         .map(|claim| text(&claim["metadata"], "name"))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let claims: Vec<Value> = names
+        .into_iter()
         .map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}))
         .collect();
     if let Some(Value::Object(pod)) = template.get_mut("spec") {
@@ -266,10 +252,7 @@ fn stateful_strategy(path: Path<'_>, strategy: &Value, errors: &mut Errors) {
     match text(strategy, "type") {
         "OnDelete" => {
             if !rolling.is_null() {
-                let shown = json!({
-                    "Partition": rolling.get("partition").cloned().unwrap_or(json!(0)),
-                    "MaxUnavailable": rolling.get("maxUnavailable"),
-                });
+                let shown = stateful_rolling(rolling);
                 let printed = go_json::print(&shown, &["Partition", "MaxUnavailable"]);
                 errors.invalid_printed(
                     at,
@@ -291,11 +274,24 @@ fn stateful_strategy(path: Path<'_>, strategy: &Value, errors: &mut Errors) {
             }
         }
         kind => {
-            let shown = json!({"Type": kind, "RollingUpdate": Value::Null});
-            let printed = go_json::print(&shown, &["Type", "RollingUpdate"]);
+            let rolling = match rolling {
+                Value::Null => Value::Null,
+                rolling => stateful_rolling(rolling),
+            };
+            let shown = json!({"Type": kind, "RollingUpdate": rolling});
+            let order = ["Type", "RollingUpdate", "Partition", "MaxUnavailable"];
+            let printed = go_json::print(&shown, &order);
             errors.invalid_printed(path, printed, "must be 'RollingUpdate' or 'OnDelete'");
         }
     }
+}
+
+/// The numbers that a StatefulSet rolls by, as errors show them.
+fn stateful_rolling(rolling: &Value) -> Value {
+    json!({
+        "Partition": rolling.get("partition").cloned().unwrap_or(json!(0)),
+        "MaxUnavailable": rolling.get("maxUnavailable"),
+    })
 }
 
 /// What a StatefulSet keeps for good.

@@ -254,11 +254,7 @@ fn rules(path: Path<'_>, rules: &Value, errors: &mut Errors) {
     if let Some(window) = window.filter(|window| *window > 3600) {
         errors.invalid(at, window, "must be less than or equal to 3600");
     }
-    errors.one_of_or_empty(
-        path.child("selectPolicy"),
-        text(rules, "selectPolicy"),
-        &["Disabled", "Max", "Min"],
-    );
+    errors.optional_one_of(path, rules, "selectPolicy", &["Disabled", "Max", "Min"]);
     let policies = list(rules, "policies");
     let at = path.child("policies");
     if policies.is_empty() {

@@ -122,14 +122,10 @@ fn job_spec(path: Path<'_>, spec: &Value, errors: &mut Errors) {
         errors.too_long(path.child("managedBy"), MAX_MANAGER);
     }
     let mode = text(spec, "completionMode");
-    errors.one_of_or_empty(
-        path.child("completionMode"),
-        mode,
-        &["NonIndexed", "Indexed"],
-    );
+    errors.optional_one_of(path, spec, "completionMode", &["NonIndexed", "Indexed"]);
     if mode == "Indexed" {
         indexed(path, spec, errors);
-    } else if matches!(mode, "" | "NonIndexed") {
+    } else if mode == "NonIndexed" {
         for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
             if let Some(value) = int(spec, field) {
                 errors.invalid(path.child(field), value, "requires indexed completion mode");
@@ -138,7 +134,7 @@ fn job_spec(path: Path<'_>, spec: &Value, errors: &mut Errors) {
     }
     job_policies::failure(path.child("podFailurePolicy"), spec, errors);
     job_policies::success(path.child("successPolicy"), spec, errors);
-    replacement(path.child("podReplacementPolicy"), spec, errors);
+    replacement(path, spec, errors);
     pod_spec::template(path.child("template"), &spec["template"], errors);
     restart_policy(path, spec, errors);
 }
@@ -175,7 +171,7 @@ fn replacement(path: Path<'_>, spec: &Value, errors: &mut Errors) {
     } else {
         &["Failed", "TerminatingOrFailed"]
     };
-    errors.one_of_or_empty(path, text(spec, "podReplacementPolicy"), valid);
+    errors.optional_one_of(path, spec, "podReplacementPolicy", valid);
 }
 
 fn restart_policy(path: Path<'_>, spec: &Value, errors: &mut Errors) {

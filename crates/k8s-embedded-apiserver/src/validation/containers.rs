@@ -290,11 +290,8 @@ fn mounts(path: Path<'_>, container: &Value, pod: &Pod<'_>, errors: &mut Errors)
 fn propagation(path: Path<'_>, mount: &Value, container: &Value, errors: &mut Errors) {
     let propagation = text(mount, "mountPropagation");
     let at = path.child("mountPropagation");
-    errors.one_of_or_empty(
-        at,
-        propagation,
-        &["Bidirectional", "HostToContainer", "None"],
-    );
+    let valid = ["Bidirectional", "HostToContainer", "None"];
+    errors.optional_one_of(path, mount, "mountPropagation", &valid);
     let privileged = container.pointer("/securityContext/privileged") == Some(&Value::Bool(true));
     if propagation == "Bidirectional" && !privileged {
         errors.forbidden(
@@ -304,7 +301,8 @@ fn propagation(path: Path<'_>, mount: &Value, container: &Value, errors: &mut Er
     }
     let at = path.child("recursiveReadOnly");
     let recursive = text(mount, "recursiveReadOnly");
-    errors.one_of_or_empty(at, recursive, &["Disabled", "Enabled", "IfPossible"]);
+    let valid = ["Disabled", "Enabled", "IfPossible"];
+    errors.optional_one_of(path, mount, "recursiveReadOnly", &valid);
     if matches!(recursive, "Enabled" | "IfPossible") {
         if mount.get("readOnly") != Some(&Value::Bool(true)) {
             errors.forbidden(at, "may only be specified when readOnly is true");
@@ -380,11 +378,8 @@ fn resize_policy(path: Path<'_>, container: &Value, spec: &Value, errors: &mut E
 fn restart_policy(path: Path<'_>, container: &Value, errors: &mut Errors) {
     let policy = text(container, "restartPolicy");
     let rules = list(container, "restartPolicyRules");
-    errors.one_of_or_empty(
-        path.child("restartPolicy"),
-        policy,
-        &["Always", "Never", "OnFailure"],
-    );
+    let valid = ["Always", "Never", "OnFailure"];
+    errors.optional_one_of(path, container, "restartPolicy", &valid);
     if !rules.is_empty() && policy.is_empty() {
         errors.required(
             path.child("restartPolicy"),

@@ -18,15 +18,17 @@ pub(crate) fn custom_resource_definition(object: &Value, old: Option<&Value>) ->
         name(object, spec, &mut errors);
     }
     group(spec, &mut errors);
-    approved(object, old, &mut errors);
     scope(spec, &mut errors);
     crd_versions::versions(spec, &mut errors);
     spec_names(spec, &mut errors);
-    stored_versions(object, spec, old.is_none(), &mut errors);
+    crd_versions::shared(spec, &mut errors);
     crd_versions::conversion(spec, &mut errors);
     if let Some(old) = old {
         kept(old, spec, &mut errors);
     }
+    stored_versions(object, spec, old.is_none(), &mut errors);
+    approved(object, old, &mut errors);
+    crd_versions::preserve_unknown_fields(spec, &mut errors);
     errors
 }
 
@@ -122,55 +124,45 @@ fn scope(spec: &Value, errors: &mut Vec<FieldError>) {
 }
 
 fn spec_names(spec: &Value, errors: &mut Vec<FieldError>) {
-    for field in ["plural", "singular", "kind", "listKind"] {
-        let path = format!("spec.names.{field}");
-        let name = spec
-            .pointer(&format!("/names/{field}"))
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if name.is_empty() {
-            errors.push(FieldError::required(path, ""));
-            continue;
-        }
-        let may_be_mixed = matches!(field, "kind" | "listKind");
-        let faults = if may_be_mixed {
-            names::label_1035(&name.to_lowercase())
-        } else {
-            names::label_1035(name)
+    const NAMES: [&str; 4] = ["plural", "singular", "kind", "listKind"];
+    let name = |field: &str| text(spec, &format!("/names/{field}"));
+    for field in NAMES.into_iter().filter(|field| name(field).is_empty()) {
+        errors.push(FieldError::required(format!("spec.names.{field}"), ""));
+    }
+    for field in NAMES.into_iter().filter(|field| !name(field).is_empty()) {
+        let name = name(field);
+        let (faults, prefix) = match field {
+            "kind" | "listKind" => (
+                names::label_1035(&name.to_lowercase()),
+                "may have mixed case, but should otherwise match: ",
+            ),
+            _ => (names::label_1035(name), ""),
         };
         if !faults.is_empty() {
-            let prefix = if may_be_mixed {
-                "may have mixed case, but should otherwise match: "
-            } else {
-                ""
-            };
-            errors.push(FieldError::invalid(
-                path,
-                name,
-                format!("{prefix}{}", faults.join(",")),
-            ));
+            let why = format!("{prefix}{}", faults.join(","));
+            errors.push(FieldError::invalid(format!("spec.names.{field}"), name, why));
         }
     }
-    for field in ["shortNames", "categories"] {
-        for (index, name) in list(spec, &format!("/names/{field}")).iter().enumerate() {
-            let name = name.as_str().unwrap_or_default();
-            let faults = names::label_1035(name);
-            if !faults.is_empty() {
-                errors.push(FieldError::invalid(
-                    format!("spec.names.{field}[{index}]"),
-                    name,
-                    faults.join(","),
-                ));
-            }
-        }
-    }
-    let kind = text(spec, "/names/kind");
-    if !kind.is_empty() && kind == text(spec, "/names/listKind") {
+    labels(spec, "shortNames", errors);
+    let kind = name("kind");
+    if !kind.is_empty() && kind == name("listKind") {
         errors.push(FieldError::invalid(
             "spec.names.listKind",
             kind,
             "kind and listKind may not be the same",
         ));
+    }
+    labels(spec, "categories", errors);
+}
+
+fn labels(spec: &Value, field: &str, errors: &mut Vec<FieldError>) {
+    for (index, name) in list(spec, &format!("/names/{field}")).iter().enumerate() {
+        let name = name.as_str().unwrap_or_default();
+        let faults = names::label_1035(name);
+        if !faults.is_empty() {
+            let path = format!("spec.names.{field}[{index}]");
+            errors.push(FieldError::invalid(path, name, faults.join(",")));
+        }
     }
 }
 

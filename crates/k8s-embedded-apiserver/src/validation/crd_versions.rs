@@ -6,7 +6,7 @@ use super::crd::list;
 use super::names;
 use crate::metadata::text;
 use k8s_api_schema::FieldError;
-use k8s_custom_schema::{check_schema, check_selectable_fields};
+use k8s_custom_schema::{check_schema, check_selectable_fields, has_defaults};
 
 const COLUMN_TYPES: &[&str] = &["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: &[&str] = &[
@@ -29,81 +29,169 @@ fn is_shared(versions: &[Value], field: &str) -> bool {
     })
 }
 
-/// Adds the errors of `spec.versions`.
+/// Adds the errors of `spec.versions`, but for what all versions share.
 pub(super) fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
     let versions = list(spec, "/versions");
-    let mut seen = Vec::new();
-    let mut unique = true;
+    schemas_are_there(versions, errors);
+    no_defaults_of_unknown_fields(spec, errors);
     for (index, version) in versions.iter().enumerate() {
         let path = format!("spec.versions[{index}]");
-        let name = text(version, "/name");
-        unique &= !seen.contains(&name);
-        seen.push(name);
-        let faults = names::label_1035(name);
-        if !faults.is_empty() {
-            errors.push(FieldError::invalid(
-                format!("{path}.name"),
-                name,
-                faults.join(","),
-            ));
-        }
-        let place = |field: &str, top: &str| {
-            if is_shared(versions, field) {
-                format!("spec.{top}")
-            } else {
-                format!("{path}.{field}")
-            }
-        };
-        match version.pointer("/schema/openAPIV3Schema") {
-            None | Some(Value::Null) => {
-                errors.push(FieldError::required(
-                    format!("{path}.schema.openAPIV3Schema"),
-                    "",
-                ));
-            }
-            Some(schema) => {
-                let status = version
-                    .pointer("/subresources/status")
-                    .is_some_and(|status| !status.is_null());
-                let path = format!("{}.openAPIV3Schema", place("schema", "validation"));
-                // What all versions share is checked once.
-                if index == 0 || !is_shared(versions, "schema") {
-                    errors.extend(check_schema(&path, schema, status));
-                }
-                errors.extend(check_selectable_fields(
-                    &place("selectableFields", "selectableFields"),
-                    list(version, "/selectableFields"),
-                    schema,
-                ));
-            }
-        }
+        name(&format!("{path}.name"), text(version, "/name"), errors);
         deprecation(&path, version, errors);
-        subresources(&place("subresources", "subresources"), version, errors);
-        columns(
-            &place("additionalPrinterColumns", "additionalPrinterColumns"),
-            version,
-            errors,
-        );
+        let own = |field| (!is_shared(versions, field)).then(|| format!("{path}.{field}"));
+        let places = PARTS.map(own);
+        parts(places.each_ref().map(Option::as_deref), version, has_status(version), errors);
     }
-    let all = || spec.get("versions").cloned().unwrap_or_default();
-    if !unique {
+    counts(versions, errors);
+    let first = versions.first().map_or("", |first| text(first, "/name"));
+    if !first.is_empty() {
+        name("spec.version", first, errors);
+    }
+}
+
+/// Adds the errors of what all versions share, which the real server reports at the top, after those of the names.
+pub(super) fn shared(spec: &Value, errors: &mut Vec<FieldError>) {
+    let versions = list(spec, "/versions");
+    let Some(first) = versions.first() else {
+        return;
+    };
+    let tops = [
+        "spec.validation",
+        "spec.subresources",
+        "spec.additionalPrinterColumns",
+        "spec.selectableFields",
+    ];
+    let mut places = [None; 4];
+    for ((place, field), top) in places.iter_mut().zip(PARTS).zip(tops) {
+        *place = is_shared(versions, field).then_some(top);
+    }
+    parts(places, first, versions.iter().any(has_status), errors);
+}
+
+/// The parts of a version that have a place at the top if all versions share them, in the order of their checks.
+const PARTS: [&str; 4] = [
+    "schema",
+    "subresources",
+    "additionalPrinterColumns",
+    "selectableFields",
+];
+
+/// Adds the errors of the parts that have a place.
+fn parts(places: [Option<&str>; 4], version: &Value, status: bool, errors: &mut Vec<FieldError>) {
+    let [schema_path, subresources_path, columns_path, selectable_path] = places;
+    let schema = schema(version);
+    if let (Some(path), Some(schema)) = (schema_path, schema) {
+        errors.extend(check_schema(&format!("{path}.openAPIV3Schema"), schema, status));
+    }
+    if let Some(path) = subresources_path {
+        subresources(path, version, errors);
+    }
+    if let Some(path) = columns_path {
+        columns(path, version, errors);
+    }
+    let fields = list(version, "/selectableFields");
+    if let (Some(path), false) = (selectable_path, fields.is_empty()) {
+        match schema {
+            Some(schema) => errors.extend(check_selectable_fields(path, fields, schema)),
+            None if path.starts_with("spec.selectable") => errors.push(FieldError::invalid(
+                path,
+                "",
+                "may only be set when validations.schema is included",
+            )),
+            None => errors.push(FieldError::invalid(
+                path,
+                "",
+                "may only be set when `version.schema.openAPIV3Schema` is not included",
+            )),
+        }
+    }
+}
+
+fn schema(version: &Value) -> Option<&Value> {
+    version
+        .pointer("/schema/openAPIV3Schema")
+        .filter(|schema| !schema.is_null())
+}
+
+fn has_status(version: &Value) -> bool {
+    version
+        .pointer("/subresources/status")
+        .is_some_and(|status| !status.is_null())
+}
+
+fn name(path: &str, name: &str, errors: &mut Vec<FieldError>) {
+    let faults = names::label_1035(name);
+    if !faults.is_empty() {
+        errors.push(FieldError::invalid(path, name, faults.join(",")));
+    }
+}
+
+fn schemas_are_there(versions: &[Value], errors: &mut Vec<FieldError>) {
+    for (index, version) in versions.iter().enumerate() {
+        if schema(version).is_none() {
+            let path = format!("spec.versions[{index}].schema.openAPIV3Schema");
+            errors.push(FieldError::required(path, ""));
+        }
+    }
+}
+
+fn no_defaults_of_unknown_fields(spec: &Value, errors: &mut Vec<FieldError>) {
+    let unknown_stay = spec.get("preserveUnknownFields") == Some(&Value::Bool(true));
+    let mut schemas = list(spec, "/versions").iter().filter_map(schema);
+    if unknown_stay && schemas.any(has_defaults) {
         errors.push(FieldError::invalid(
-            "spec.versions",
-            all(),
-            "must contain unique version names",
+            "spec.preserveUnknownFields",
+            true,
+            "must be false in order to use defaults in the schema",
         ));
+    }
+}
+
+fn counts(versions: &[Value], errors: &mut Vec<FieldError>) {
+    let mut fault = |why: &str| {
+        let error = FieldError::invalid("spec.versions", versions.to_vec(), why);
+        errors.push(match printed(versions) {
+            Some(printed) => error.printed(printed),
+            None => error,
+        });
+    };
+    let names: Vec<_> = versions
+        .iter()
+        .map(|version| text(version, "/name"))
+        .collect();
+    if (1..names.len()).any(|index| names[..index].contains(&names[index])) {
+        fault("must contain unique version names");
     }
     let storage = versions
         .iter()
-        .filter(|version| version.get("storage") == Some(&Value::Bool(true)))
+        .filter(|version| is_true(version, "storage"))
         .count();
     if storage != 1 {
-        errors.push(FieldError::invalid(
-            "spec.versions",
-            all(),
-            "must have exactly one version marked as storage version",
-        ));
+        fault("must have exactly one version marked as storage version");
     }
+}
+
+fn is_true(version: &Value, field: &str) -> bool {
+    version.get(field) == Some(&Value::Bool(true))
+}
+
+/// The versions as the real server prints them if they share all their parts.
+fn printed(versions: &[Value]) -> Option<String> {
+    if !PARTS.iter().all(|field| is_shared(versions, field)) {
+        return None;
+    }
+    let print = |version: &Value| {
+        let warning = version.get("deprecationWarning").unwrap_or(&Value::Null);
+        format!(
+            r#"{{"Name":{},"Served":{},"Storage":{},"Deprecated":{},"DeprecationWarning":{warning},"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}}"#,
+            Value::from(text(version, "/name")),
+            is_true(version, "served"),
+            is_true(version, "storage"),
+            is_true(version, "deprecated"),
+        )
+    };
+    let all: Vec<_> = versions.iter().map(print).collect();
+    Some(format!("[{}]", all.join(",")))
 }
 
 fn subresources(path: &str, version: &Value, errors: &mut Vec<FieldError>) {
@@ -220,14 +308,21 @@ fn columns(path: &str, version: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Adds the errors of how versions are converted.
-pub(super) fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
-    if spec.get("preserveUnknownFields") == Some(&Value::Bool(true)) {
+/// Adds the error of a definition that would keep all unknown fields.
+pub(super) fn preserve_unknown_fields(spec: &Value, errors: &mut Vec<FieldError>) {
+    if is_true(spec, "preserveUnknownFields") {
         errors.push(FieldError::invalid(
             "spec.preserveUnknownFields",
             true,
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
         ));
+    }
+}
+
+/// Adds the errors of how versions are converted.
+pub(super) fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
+    if spec.get("conversion").is_none_or(Value::is_null) {
+        return;
     }
     let set = |pointer: &str| spec.pointer(pointer).is_some_and(|value| !value.is_null());
     let (client, review) = (
@@ -235,7 +330,7 @@ pub(super) fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
         "/conversion/webhook/conversionReviewVersions",
     );
     match text(spec, "/conversion/strategy") {
-        "" => {}
+        "" => errors.push(FieldError::required("spec.conversion.strategy", "")),
         "None" => {
             for (pointer, field) in [
                 (client, "webhookClientConfig"),

@@ -66,6 +66,7 @@ pub(crate) fn endpoint_slice(object: &Value, old: Option<&Value>) -> Vec<FieldEr
                 &mut errors,
             );
         }
+        zones(&path, endpoint, &mut errors);
     }
     errors.extend(late);
     if let Some(old) = old
@@ -76,7 +77,25 @@ pub(crate) fn endpoint_slice(object: &Value, old: Option<&Value>) -> Vec<FieldEr
     errors
 }
 
+fn zones(path: &str, endpoint: &Value, errors: &mut Vec<FieldError>) {
+    let zones = endpoint.pointer("/hints/forZones").and_then(Value::as_array);
+    let zones: Vec<_> = zones.into_iter().flatten().map(|zone| text(zone, "name")).collect();
+    for (index, zone) in zones.iter().enumerate() {
+        let path = format!("{path}.hints.forZones[{index}].name");
+        if zones[..index].contains(zone) {
+            errors.push(FieldError::duplicate(path.as_str(), *zone));
+        }
+        faults(&path, zone, names::label_value(zone), errors);
+    }
+}
+
 fn slice_address(path: &str, index: usize, kind: &str, found: &str, errors: &mut Vec<FieldError>) {
+    let one = format!("{path}.addresses[{index}]");
+    if matches!(kind, "IPv4" | "IPv6") && address(found).is_none() {
+        let why = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+        errors.push(FieldError::invalid(one, found, why));
+        return;
+    }
     let fault = match (kind, address(found)) {
         ("IPv4", Some(ip)) if ip.is_ipv4() => None,
         ("IPv6", Some(ip)) if ip.is_ipv6() => None,
@@ -84,7 +103,7 @@ fn slice_address(path: &str, index: usize, kind: &str, found: &str, errors: &mut
         ("IPv6", _) => Some("must be an IPv6 address"),
         ("FQDN", _) => {
             let wrong = names::subdomain(found, "characters");
-            faults(&format!("{path}.addresses[{index}]"), found, wrong, errors);
+            faults(&one, found, wrong, errors);
             return;
         }
         _ => return,
@@ -97,7 +116,7 @@ fn slice_address(path: &str, index: usize, kind: &str, found: &str, errors: &mut
         ));
     }
     if address(found).is_some() {
-        endpoint_address(&format!("{path}.addresses[{index}]"), found, errors);
+        endpoint_address(&one, found, errors);
     }
 }
 

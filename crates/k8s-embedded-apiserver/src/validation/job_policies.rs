@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::job_status::indexes;
 use super::names;
 use super::path::{Errors, Path, has, int, list, text};
+use crate::go_json;
 
 const ACTIONS: &[&str] = &["Count", "FailIndex", "FailJob", "Ignore"];
 
@@ -91,7 +92,8 @@ fn exit_codes(path: Path<'_>, codes: &Value, spec: &Value, errors: &mut Errors) 
     let values = list(codes, "values");
     let at = path.child("values");
     if values.is_empty() {
-        errors.invalid(at, Vec::<Value>::new(), "at least one value is required");
+        let shown = codes.get("values").cloned().unwrap_or_default();
+        errors.invalid(at, shown, "at least one value is required");
     }
     if values.len() > 255 {
         errors.too_many(at, values.len(), 255);
@@ -119,7 +121,14 @@ pub(super) fn success(path: Path<'_>, spec: &Value, errors: &mut Errors) {
     }
     let policy = &spec["successPolicy"];
     if text(spec, "completionMode") != "Indexed" {
-        let shown = serde_json::json!({"Rules": list(policy, "rules")}).to_string();
+        let rules = list(policy, "rules").iter().map(|rule| {
+            serde_json::json!({
+                "SucceededIndexes": rule.get("succeededIndexes"),
+                "SucceededCount": rule.get("succeededCount"),
+            })
+        });
+        let shown = serde_json::json!({"Rules": rules.collect::<Vec<_>>()});
+        let shown = go_json::print(&shown, &["Rules", "SucceededIndexes", "SucceededCount"]);
         errors.invalid_printed(path, shown, "requires indexed completion mode");
         return;
     }

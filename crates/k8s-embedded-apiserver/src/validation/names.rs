@@ -47,6 +47,31 @@ pub(super) fn subdomain(name: &str, unit: &str) -> Vec<String> {
     errors
 }
 
+/// A path to search names in: a DNS subdomain whose labels may have underscores.
+pub(super) fn search_path(name: &str) -> Vec<String> {
+    let name = match name {
+        "." => return Vec::new(),
+        name => name.strip_suffix('.').unwrap_or(name),
+    };
+    let mut errors = Vec::new();
+    if name.len() > MAX_SUBDOMAIN {
+        errors.push(too_long(MAX_SUBDOMAIN, "characters"));
+    }
+    // As if underscores before and in labels were what may stand there.
+    let plain: Vec<String> = name
+        .split('.')
+        .map(|label| label.strip_prefix('_').unwrap_or(label).replace('_', "-"))
+        .collect();
+    if !is_subdomain(&plain.join(".")) {
+        errors.push(no_match(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
+            &["example.com"],
+            r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*",
+        ));
+    }
+    errors
+}
+
 /// A DNS label.
 pub(super) fn label_1123(name: &str) -> Vec<String> {
     let mut errors = Vec::new();

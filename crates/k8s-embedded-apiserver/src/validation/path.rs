@@ -159,6 +159,20 @@ impl Errors {
         }
     }
 
+    /// A field that may be left out, and is one of these if it is not, be it empty.
+    pub(crate) fn optional_one_of(
+        &mut self,
+        path: Path<'_>,
+        parent: &Value,
+        field: &'static str,
+        valid: &[&str],
+    ) {
+        let value = text(parent, field);
+        if has(parent, field) && !valid.contains(&value) {
+            self.not_supported(path.child(field), value, valid);
+        }
+    }
+
     pub(crate) fn in_range(&mut self, path: Path<'_>, value: Option<i64>, min: i64, max: i64) {
         if let Some(value) = value.filter(|value| !(min..=max).contains(value)) {
             let why = format!("must be between {min} and {max}, inclusive");

@@ -4,7 +4,8 @@ use k8s_api_schema::{FieldError, Quantity};
 use serde_json::{Value, json};
 
 use super::fields::{faults, list, map, maybe_one_of, one_of, selector, some, text};
-use super::names;
+use super::path::{Errors, Path};
+use super::{names, placement, volumes};
 
 const MODES: &[&str] = &[
     "ReadOnlyMany",
@@ -38,17 +39,18 @@ const SOURCES: &[&str] = &[
     "csi",
 ];
 
-fn access_modes(spec: &Value, missing: &str, errors: &mut Vec<FieldError>) {
+fn access_modes(path: &str, spec: &Value, missing: &str, errors: &mut Vec<FieldError>) {
+    let path = format!("{path}.accessModes");
     let modes = list(spec, "accessModes");
     if modes.is_empty() {
-        errors.push(FieldError::required("spec.accessModes", missing));
+        errors.push(FieldError::required(path.as_str(), missing));
     }
     for mode in modes {
-        maybe_one_of("spec.accessModes", Some(mode), MODES, errors);
+        maybe_one_of(&path, Some(mode), MODES, errors);
     }
     if modes.len() > 1 && modes.contains(&json!("ReadWriteOncePod")) {
         errors.push(FieldError::forbidden(
-            "spec.accessModes",
+            path,
             "may not use ReadWriteOncePod with other access modes",
         ));
     }
@@ -69,14 +71,17 @@ fn positive(path: &str, value: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn class(spec: &Value, errors: &mut Vec<FieldError>) {
-    let class = text(spec, "storageClassName");
-    if !class.is_empty() {
-        let wrong = names::subdomain(class, "characters");
-        faults("spec.storageClassName", class, wrong, errors);
+/// The names of classes, and the mode.
+fn class(path: &str, spec: &Value, errors: &mut Vec<FieldError>) {
+    for field in ["storageClassName", "volumeAttributesClassName"] {
+        let class = text(spec, field);
+        if !class.is_empty() {
+            let wrong = names::subdomain(class, "characters");
+            faults(&format!("{path}.{field}"), class, wrong, errors);
+        }
     }
     maybe_one_of(
-        "spec.volumeMode",
+        &format!("{path}.volumeMode"),
         spec.get("volumeMode"),
         &["Block", "Filesystem"],
         errors,
@@ -88,7 +93,7 @@ pub(crate) fn persistent_volume(object: &Value, old: Option<&Value>) -> Vec<Fiel
     let empty = json!({});
     let spec = object.get("spec").unwrap_or(&empty);
     let mut errors = Vec::new();
-    access_modes(spec, "", &mut errors);
+    access_modes("spec", spec, "", &mut errors);
     let capacity = map(spec.get("capacity"));
     if capacity.is_empty() {
         errors.push(FieldError::required("spec.capacity", ""));
@@ -110,6 +115,7 @@ pub(crate) fn persistent_volume(object: &Value, old: Option<&Value>) -> Vec<Fiel
         &["Delete", "Recycle", "Retain"],
         &mut errors,
     );
+    node_affinity(spec, &mut errors);
     let sources: Vec<&str> = SOURCES
         .iter()
         .copied()
@@ -137,7 +143,7 @@ pub(crate) fn persistent_volume(object: &Value, old: Option<&Value>) -> Vec<Fiel
             "may not be 'recycle' for a hostPath mount of '/'",
         ));
     }
-    class(spec, &mut errors);
+    class("spec", spec, &mut errors);
     if let Some(old) = old.and_then(|old| old.get("spec")) {
         if sources
             .iter()
@@ -163,25 +169,46 @@ pub(crate) fn persistent_volume(object: &Value, old: Option<&Value>) -> Vec<Fiel
     errors
 }
 
+fn node_affinity(spec: &Value, errors: &mut Vec<FieldError>) {
+    let Some(affinity) = some(spec, "nodeAffinity") else {
+        return;
+    };
+    let mut found = Errors::default();
+    let root = Path::new("spec");
+    let path = root.child("nodeAffinity");
+    let required = path.child("required");
+    match some(affinity, "required") {
+        Some(selector) => placement::node_selector(required, selector, &mut found),
+        None => found.required(required, "must specify required node constraints"),
+    }
+    errors.extend(found.0);
+}
+
 fn volume_source(
     path: &str,
-    source: &str,
-    found: &Value,
+    kind: &str,
+    source: &Value,
     spec: &Value,
     errors: &mut Vec<FieldError>,
 ) {
     let mut required = |keys: &[&str]| {
         for key in keys {
-            if text(found, key).is_empty() {
+            if text(source, key).is_empty() {
                 errors.push(FieldError::required(format!("{path}.{key}"), ""));
             }
         }
     };
-    match source {
-        "hostPath" => required(&["path"]),
+    match kind {
+        "hostPath" => {
+            required(&["path"]);
+            let mut found = Errors::default();
+            let root = Path::new("spec");
+            volumes::host_path(root.child("hostPath"), source, &mut found);
+            errors.extend(found.0);
+        }
         "nfs" => {
             required(&["server", "path"]);
-            let value = text(found, "path");
+            let value = text(source, "path");
             if !value.is_empty() && !value.starts_with('/') {
                 errors.push(FieldError::invalid(
                     format!("{path}.path"),
@@ -218,18 +245,27 @@ pub(crate) fn claim(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let empty = json!({});
     let spec = object.get("spec").unwrap_or(&empty);
     let mut errors = Vec::new();
-    if let Some(found) = some(spec, "selector") {
-        selector("spec.selector", found, &mut errors);
-    }
-    access_modes(spec, "at least 1 access mode is required", &mut errors);
-    match spec.pointer("/resources/requests/storage") {
-        None => errors.push(FieldError::required("spec.resources[storage]", "")),
-        Some(storage) => positive("spec.resources[storage]", storage, &mut errors),
-    }
-    class(spec, &mut errors);
+    errors.extend(claim_spec("spec", spec));
     if let Some(old) = old {
         kept(object, old, &mut errors);
     }
+    errors
+}
+
+/// The spec of a claim, or of the template of one.
+pub(super) fn claim_spec(path: &str, spec: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if let Some(found) = some(spec, "selector") {
+        selector(&format!("{path}.selector"), found, &mut errors);
+    }
+    let missing = "at least 1 access mode is required";
+    access_modes(path, spec, missing, &mut errors);
+    let storage = format!("{path}.resources[storage]");
+    match spec.pointer("/resources/requests/storage") {
+        None => errors.push(FieldError::required(storage, "")),
+        Some(amount) => positive(&storage, amount, &mut errors),
+    }
+    class(path, spec, &mut errors);
     errors
 }
 

@@ -33,21 +33,25 @@ fn weight(path: Path<'_>, term: &Value, errors: &mut Errors) {
 
 fn node_affinity(path: Path<'_>, affinity: &Value, errors: &mut Errors) {
     if has(affinity, REQUIRED) {
-        let required = path.child(REQUIRED);
-        let terms = required.child("nodeSelectorTerms");
-        let all = list(&affinity[REQUIRED], "nodeSelectorTerms");
-        if all.is_empty() {
-            errors.required(terms, "must have at least one node selector term");
-        }
-        for (index, term) in all.iter().enumerate() {
-            node_term(terms.index(index), term, true, errors);
-        }
+        node_selector(path.child(REQUIRED), &affinity[REQUIRED], errors);
     }
     let preferred = path.child(PREFERRED);
     for (index, term) in list(affinity, PREFERRED).iter().enumerate() {
         let path = preferred.index(index);
         weight(path, term, errors);
         node_term(path.child("preference"), &term["preference"], false, errors);
+    }
+}
+
+/// A selector of nodes.
+pub(super) fn node_selector(path: Path<'_>, selector: &Value, errors: &mut Errors) {
+    let terms = path.child("nodeSelectorTerms");
+    let all = list(selector, "nodeSelectorTerms");
+    if all.is_empty() {
+        errors.required(terms, "must have at least one node selector term");
+    }
+    for (index, term) in all.iter().enumerate() {
+        node_term(terms.index(index), term, true, errors);
     }
 }
 
@@ -260,8 +264,7 @@ pub(super) fn spread(path: Path<'_>, spec: &Value, errors: &mut Errors) {
             }
         }
         for field in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
-            let policy = text(constraint, field);
-            errors.one_of_or_empty(path.child(field), policy, &["Honor", "Ignore"]);
+            errors.optional_one_of(path, constraint, field, &["Honor", "Ignore"]);
         }
         label_keys(path, constraint, errors);
         if has(constraint, "labelSelector") {

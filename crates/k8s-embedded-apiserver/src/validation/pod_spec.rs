@@ -87,11 +87,8 @@ pub(super) fn pod_spec(path: Path<'_>, spec: &Value, of: Checked<'_>, errors: &m
         &["priorityClassName", "runtimeClassName"],
         errors,
     );
-    errors.one_of_or_empty(
-        path.child("preemptionPolicy"),
-        text(spec, "preemptionPolicy"),
-        &["PreemptLowerPriority", "Never"],
-    );
+    let valid = ["PreemptLowerPriority", "Never"];
+    errors.optional_one_of(path, spec, "preemptionPolicy", &valid);
     if entries(spec, "overhead").next().is_some() {
         let limits = serde_json::json!({"limits": spec["overhead"]});
         resources::requirements(path.child("overhead"), &limits, Of::Container, &[], errors);
@@ -170,6 +167,10 @@ fn dns_config(path: Path<'_>, spec: &Value, errors: &mut Errors) {
             searches.to_vec(),
             "must not have more than 32 search paths",
         );
+    }
+    let at = path.child("searches");
+    for (index, search) in searches.iter().filter_map(Value::as_str).enumerate() {
+        errors.faults(at.index(index), search, names::search_path(search));
     }
     let at = path.child("options");
     for (index, option) in list(config, "options").iter().enumerate() {

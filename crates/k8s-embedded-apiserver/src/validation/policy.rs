@@ -3,7 +3,7 @@
 use k8s_api_schema::FieldError;
 use serde_json::{Value, json};
 
-use super::path::{Errors, Path, has, text};
+use super::path::{Errors, Path, has};
 use super::{pod_status, selectors};
 use crate::go_json;
 
@@ -32,11 +32,8 @@ pub(crate) fn pod_disruption_budget(object: &Value, old: Option<&Value>) -> Vec<
     if has(spec, "selector") {
         selectors::selector(path.child("selector"), &spec["selector"], &mut errors);
     }
-    errors.one_of_or_empty(
-        path.child("unhealthyPodEvictionPolicy"),
-        text(spec, "unhealthyPodEvictionPolicy"),
-        &["AlwaysAllow", "IfHealthyBudget"],
-    );
+    let valid = ["AlwaysAllow", "IfHealthyBudget"];
+    errors.optional_one_of(path, spec, "unhealthyPodEvictionPolicy", &valid);
     errors.0
 }
 

@@ -16,13 +16,65 @@ pub(super) fn container(path: Path<'_>, context: &Value, errors: &mut Errors) {
         errors.forbidden(path.child("privileged"), "disallowed by cluster policy");
     }
     ids(path, context, &["runAsUser", "runAsGroup"], errors);
-    let mount = text(context, "procMount");
-    errors.one_of_or_empty(path.child("procMount"), mount, &["Default", "Unmasked"]);
+    errors.optional_one_of(path, context, "procMount", &["Default", "Unmasked"]);
     seccomp(
         path.child("seccompProfile"),
         &context["seccompProfile"],
         errors,
     );
+    escalation(path, context, errors);
+}
+
+/// Whoever has all rights cannot be kept from getting more.
+fn escalation(path: Path<'_>, context: &Value, errors: &mut Errors) {
+    if context.get("allowPrivilegeEscalation") != Some(&Value::Bool(false)) {
+        return;
+    }
+    let mut fault = |what: &str| {
+        let why = format!("cannot set `allowPrivilegeEscalation` to false and {what}");
+        errors.invalid_printed(path, printed(context), why);
+    };
+    if flag(context, "privileged") {
+        fault("`privileged` to true");
+    }
+    for added in list(&context["capabilities"], "add") {
+        if added == "CAP_SYS_ADMIN" {
+            fault("`capabilities.Add` CAP_SYS_ADMIN");
+        }
+    }
+}
+
+/// A container's context as errors show it.
+fn printed(context: &Value) -> String {
+    const FIELDS: [&str; 12] = [
+        "capabilities",
+        "privileged",
+        "seLinuxOptions",
+        "windowsOptions",
+        "runAsUser",
+        "runAsGroup",
+        "runAsNonRoot",
+        "readOnlyRootFilesystem",
+        "allowPrivilegeEscalation",
+        "procMount",
+        "seccompProfile",
+        "appArmorProfile",
+    ];
+    let show = |field: &&str| {
+        let value = match &context[*field] {
+            Value::Object(map) if *field == "capabilities" => {
+                serde_json::json!({"Add": map.get("add"), "Drop": map.get("drop")})
+            }
+            value => value.clone(),
+        };
+        let name = match *field {
+            "seLinuxOptions" => "SELinuxOptions".to_owned(),
+            field => format!("{}{}", field[..1].to_uppercase(), &field[1..]),
+        };
+        format!("\"{name}\":{value}")
+    };
+    let members: Vec<_> = FIELDS.iter().map(show).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 pub(super) fn pod(path: Path<'_>, context: &Value, errors: &mut Errors) {
@@ -40,21 +92,15 @@ pub(super) fn pod(path: Path<'_>, context: &Value, errors: &mut Errors) {
         errors.in_range(groups.index(index), group.as_i64(), 0, MAX_ID);
     }
     sysctls(path.child("sysctls"), context, errors);
-    errors.one_of_or_empty(
-        path.child("fsGroupChangePolicy"),
-        text(context, "fsGroupChangePolicy"),
-        &["Always", "OnRootMismatch"],
-    );
+    let valid = ["Always", "OnRootMismatch"];
+    errors.optional_one_of(path, context, "fsGroupChangePolicy", &valid);
     seccomp(
         path.child("seccompProfile"),
         &context["seccompProfile"],
         errors,
     );
-    errors.one_of_or_empty(
-        path.child("supplementalGroupsPolicy"),
-        text(context, "supplementalGroupsPolicy"),
-        &["Merge", "Strict"],
-    );
+    let valid = ["Merge", "Strict"];
+    errors.optional_one_of(path, context, "supplementalGroupsPolicy", &valid);
 }
 
 fn ids(path: Path<'_>, context: &Value, fields: &[&str], errors: &mut Errors) {

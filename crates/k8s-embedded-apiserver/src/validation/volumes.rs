@@ -129,10 +129,8 @@ fn details(path: Path<'_>, kind: &str, source: &Value, errors: &mut Errors) {
             }
         }
         "hostPath" => {
-            let place = text(source, "path");
-            if !place.is_empty() {
-                no_steps_back(path.child("path"), place, errors);
-                host_path_type(path.child("type"), text(source, "type"), errors);
+            if !text(source, "path").is_empty() {
+                host_path(path, source, errors);
             }
         }
         "secret" | "configMap" => {
@@ -177,6 +175,12 @@ fn details(path: Path<'_>, kind: &str, source: &Value, errors: &mut Errors) {
         }
         _ => {}
     }
+}
+
+/// A path of the host, which may not be missing.
+pub(super) fn host_path(path: Path<'_>, source: &Value, errors: &mut Errors) {
+    no_steps_back(path.child("path"), text(source, "path"), errors);
+    host_path_type(path.child("type"), text(source, "type"), errors);
 }
 
 fn host_path_type(path: Path<'_>, kind: &str, errors: &mut Errors) {

@@ -60,6 +60,7 @@ pub(super) fn insert(
             "resourceVersion should not be set on objects to be created",
         ));
     }
+    warnings.extend(metadata::one_of_each_owner(&mut object));
     if ownership == Ownership::Track {
         let metadata = metadata_mut(&mut object);
         metadata.remove("deletionTimestamp");

@@ -153,6 +153,7 @@ pub(super) fn finish(
     let kind = call.kind();
     let stored = existing;
     let existing = &*call.current(stored);
+    warnings.extend(metadata::one_of_each_owner(&mut new));
     if ownership == Ownership::Track {
         call.track(state, Some(existing), &mut new);
     }
@@ -189,7 +190,7 @@ pub(super) fn finish(
     if subresource.is_none() && kind.storage == services::STORAGE {
         services::allocate(state, &mut new, Some(existing))?;
     }
-    (kind.on_update)(&mut new, existing);
+    (kind.on_update)(&mut new, existing, &state.source.stamp());
     if subresource != Some("status") && raises_generation(kind, existing, &new) {
         let generation = existing
             .pointer("/metadata/generation")
