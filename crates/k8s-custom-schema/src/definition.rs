@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_api_schema::FieldError;
 use serde_json::{Map, Value};
 
-use crate::cel::{Ratchet, Rules, compile_rules};
+use crate::cel::{Ratchet, Report, Rules, compile_rules};
 use crate::path::Path;
 use crate::structural::Structural;
 use crate::{field_path, formats, prune, structure, values};
@@ -287,7 +287,9 @@ fn defaults(schema: &Structural, path: &Path, is_root: bool, errors: &mut Vec<Fi
                 for old in [Some(default), None] {
                     let before = errors.len();
                     let ratchet = Ratchet::default();
-                    rules.check(default, old, &at, ratchet, errors, &mut Vec::new());
+                    let mut warnings = Vec::new();
+                    let mut report = Report::new(errors, &mut warnings);
+                    rules.check(default, old, &at, ratchet, &mut report);
                     if errors.len() > before {
                         break;
                     }

@@ -17,7 +17,7 @@
 //! assert_eq!(object, json!({"kind": "Widget", "spec": {"size": 1}}));
 //! ```
 //!
-//! What it does not do: it estimates no cost of CEL rules, and limits none.
+//! What it does not do: it does not estimate what CEL rules will cost; what they do cost is limited.
 
 mod cel;
 mod correlate;
@@ -40,7 +40,7 @@ pub use definition::{check_schema, check_selectable_fields, has_defaults, schema
 use k8s_api_schema::{FieldError, Schema, TypeId};
 use serde_json::Value;
 
-use cel::{Ratchet, Rules};
+use cel::{Ratchet, Report, Rules};
 use correlate::Old;
 use path::Path;
 use structural::Structural;
@@ -199,7 +199,8 @@ impl CustomSchema {
             return found;
         }
         let Findings { errors, warnings } = &mut found;
-        rules.check(object, old, &Path::root(), ratchet, errors, warnings);
+        let mut report = Report::new(errors, warnings);
+        rules.check(object, old, &Path::root(), ratchet, &mut report);
         found
     }
 

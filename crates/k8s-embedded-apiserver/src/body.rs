@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::custom;
 use crate::kinds::Kind;
+use crate::media_type;
 use crate::metadata::object_mut;
 use crate::query::FieldValidation;
 use crate::registered;
@@ -69,14 +70,12 @@ impl<'a> Content<'a> {
     ///
     /// 415 for another media type; a text for what is not in it.
     fn open(bytes: &'a [u8], content_type: Option<&str>) -> Result<Result<Self, String>, Failure> {
-        let essence = content_type
-            .unwrap_or_default()
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim();
-        Ok(match essence {
-            "" | "application/json" | "*/*" => Ok(Self::Json {
+        let essence = match content_type.unwrap_or_default() {
+            "" => Some("application/json".to_owned()),
+            header => media_type::parse(header),
+        };
+        Ok(match essence.as_deref().unwrap_or_default() {
+            "application/json" => Ok(Self::Json {
                 text: bytes.into(),
                 duplicates: Vec::new(),
             }),
@@ -103,18 +102,45 @@ fn no_type(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
 }
 
+/// Why a text is no version of an API, if it is none.
+fn no_version(api_version: &str) -> Option<String> {
+    (api_version.matches('/').count() > 1)
+        .then(|| format!("unexpected GroupVersion string: {api_version}"))
+}
+
 /// Reads JSON, YAML or protobuf, by the content type; `kind` is of a built-in type that it is read by from protobuf.
 ///
 /// # Errors
 ///
 /// 415 for another type, 400 for a text that is neither.
 pub(crate) fn read(bytes: &[u8], content_type: Option<&str>, kind: &str) -> Result<Value, Failure> {
+    read_if(bytes, content_type, kind, |_, _| Ok(()))
+}
+
+/// The same, if the body is of the version and the kind that are wanted.
+///
+/// # Errors
+///
+/// Also what `check` says of the version and the kind in the body.
+pub(crate) fn read_if(
+    bytes: &[u8],
+    content_type: Option<&str>,
+    kind: &str,
+    check: impl FnOnce(&str, &str) -> Result<(), Failure>,
+) -> Result<Value, Failure> {
     let wrong = |why: String| unrecognized(bytes, kind, &why);
     match Content::open(bytes, content_type)?.map_err(wrong)? {
-        Content::Json { text, .. } => Checked::new(&text)
-            .and_then(Checked::decode_any)
-            .map_err(|why| wrong(no_type(&why))),
+        Content::Json { text, .. } => {
+            let text = Checked::new(&text).map_err(|why| wrong(no_type(&why)))?;
+            let (version, sent) = text.type_of().map_err(|why| wrong(no_type(&why)))?;
+            if let Some(why) = no_version(&version) {
+                return Err(wrong(why));
+            }
+            check(&version, &sent)?;
+            text.decode_any().map_err(|why| wrong(no_type(&why)))
+        }
         Content::Protobuf(envelope) => {
+            check(&envelope.api_version, &envelope.kind)?;
             let (group, version) = match envelope.api_version.split_once('/') {
                 Some(both) => both,
                 None => ("", &*envelope.api_version),
@@ -220,6 +246,9 @@ pub(crate) fn decode(
         Content::Json { text, duplicates } => {
             let text = Checked::new(&text).map_err(|why| wrong(no_type(&why)))?;
             let type_ = text.type_of().map_err(|why| wrong(no_type(&why)))?;
+            if let Some(why) = no_version(&type_.0) {
+                return Err(wrong(why));
+            }
             check_type(&type_, bytes, kind, registry)?;
             let read = match &kind.types {
                 Some((schema, id)) if !kind.is_custom() => text.decode(schema, *id),

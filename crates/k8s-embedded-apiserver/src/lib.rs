@@ -60,7 +60,7 @@
 //! - Admission: `matchConditions` of webhooks are not evaluated (403 with `failurePolicy: Fail`, else skipped), admission
 //!   policies are stored only, and so are quotas and limit ranges. Webhooks are not called for reviews, evictions and
 //!   bindings. No priority and fairness.
-//! - Custom resources: the cost of CEL rules is neither estimated nor limited, and conversion webhooks are not called.
+//! - Custom resources: what CEL rules will cost is not estimated (what they do cost is limited), and conversion webhooks are not called.
 //!   Errors inside of CEL's library functions may be told in other words.
 //! - Answers in protobuf. OpenAPI documents hold no descriptions, and `/openapi/v2` is nearly empty.
 //! - Errors of YAML syntax are told in other words.
@@ -109,6 +109,7 @@ mod json_error;
 mod kinds;
 mod lifecycle;
 mod managed;
+mod media_type;
 mod metadata;
 mod object;
 mod ordered;

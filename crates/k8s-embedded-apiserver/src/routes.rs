@@ -29,10 +29,17 @@ pub(crate) enum Route {
     Refused(Failure),
     /// The plain text that the real server answers for paths it does not route.
     PlainNotFound,
+    /// What is no path.
+    Malformed,
+    /// A prefix of paths, and nothing that it is put before.
+    Incomplete,
 }
 
 /// Finds what `path` names.
 pub(crate) fn route(path: &str, registry: &Registry) -> Route {
+    if !(path.starts_with('/') || path == "*") || has_broken_escape(path) {
+        return Route::Malformed;
+    }
     // An escaped slash parts segments like any other, as on the real server.
     let path = percent_decode_str(path).decode_utf8_lossy();
     let mut parts: Vec<&str> = path.split('/').skip(1).collect();
@@ -40,12 +47,20 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
         parts.pop();
     }
     match parts.as_slice() {
+        ["api", _, "watch" | "proxy"] | ["apis", _, _, "watch" | "proxy"] => Route::Incomplete,
         ["api", version, rest @ ..] if !rest.is_empty() => resource("", version, rest, registry),
         ["apis", group, version, rest @ ..] if !rest.is_empty() => {
             resource(group, version, rest, registry)
         }
         _ => Route::Other,
     }
+}
+
+fn has_broken_escape(path: &str) -> bool {
+    path.split('%').skip(1).any(|after| {
+        let digits = after.as_bytes().get(..2);
+        !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
 }
 
 fn resource(group: &str, version: &str, rest: &[&str], registry: &Registry) -> Route {
@@ -73,7 +88,7 @@ fn resource(group: &str, version: &str, rest: &[&str], registry: &Registry) -> R
         [name, subresource] => (Some(*name), Some(*subresource)),
         _ => return unknown(group, version, registry),
     };
-    if !scoped_right || name.is_some_and(|name| name.is_empty() || name == "." || name == "..") {
+    if !scoped_right || name.is_some_and(str::is_empty) {
         return unknown(group, version, registry);
     }
     if subresource.is_some_and(|subresource| !has_subresource(&kind, subresource)) {
@@ -132,6 +147,8 @@ mod tests {
             Route::Other => "other".into(),
             Route::Refused(failure) => failure.code.to_string(),
             Route::PlainNotFound => "plain".into(),
+            Route::Malformed => "malformed".into(),
+            Route::Incomplete => "incomplete".into(),
         }
     }
 
@@ -184,6 +201,16 @@ mod tests {
             ("/apis/apps", "other"),
             ("//api/v1/namespaces", "other"),
             ("/", "other"),
+            ("*", "other"),
+            ("x", "malformed"),
+            ("/api/v1/namespaces/%zz", "malformed"),
+            ("/api/v1/namespaces/a%2", "malformed"),
+            ("/api/v1/watch", "incomplete"),
+            ("/apis/apps/v1/proxy/", "incomplete"),
+            (
+                "/api/v1/namespaces/..",
+                "namespaces None Some(\"..\") None false",
+            ),
         ] {
             assert_eq!(found(path), want, "{path}");
         }

@@ -15,7 +15,7 @@ use http::header::{
     HeaderValue, IF_NONE_MATCH, LOCATION, RETRY_AFTER, USER_AGENT, VARY, WARNING,
 };
 use http::request::Parts;
-use http::uri::Authority;
+use http::uri::{Authority, PathAndQuery};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::{BodyExt, Limited};
@@ -156,7 +156,12 @@ impl EmbeddedApiServer {
                 }
             }
             Route::Target(target) => {
-                let call = read_body(body).await.map(|body| Call {
+                let named = check_name(&parts.method, &target);
+                let body = match named {
+                    Ok(()) => read_body(body).await,
+                    Err(failure) => Err(failure),
+                };
+                let call = body.map(|body| Call {
                     method: parts.method.clone(),
                     target,
                     query: Query::parse(parts.uri.query()),
@@ -172,6 +177,8 @@ impl EmbeddedApiServer {
             }
             Route::Refused(failure) => wire.refuse(&failure),
             Route::PlainNotFound => plain_not_found(),
+            Route::Malformed => plain(400, "400 Bad Request".into()),
+            Route::Incomplete => incomplete(&parts),
             Route::Other => self.other(&parts, &wire),
         }
     }
@@ -481,9 +488,28 @@ fn is_unrouted(method: &Method, target: &Target) -> bool {
     }
 }
 
-/// Reviews of a namespace are not served over all namespaces.
+/// What is made in a namespace and never kept, such as bindings and reviews, is not served over all namespaces.
 fn is_unserved(target: &Target) -> bool {
-    target.kind.review.is_some() && target.kind.namespaced && target.namespace.is_none()
+    let is_made_alone = target.kind.verbs == ["create"];
+    is_made_alone && target.kind.namespaced && target.namespace.is_none()
+}
+
+/// Names that a path cannot tell from its parts lead to no object.
+fn check_name(method: &Method, target: &Target) -> Result<(), Failure> {
+    let is_looked_up = matches!(
+        *method,
+        Method::GET | Method::PUT | Method::PATCH | Method::DELETE
+    );
+    let name = target.name.as_deref().filter(|_| is_looked_up);
+    let wrong = name.map(validation::path_segment).unwrap_or_default();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::bad_request(format!(
+        "Name parameter invalid: {}: {}",
+        k8s_api_schema::quote(name.unwrap_or_default()),
+        wrong.join(";")
+    )))
 }
 
 async fn read_body<B>(body: B) -> Result<Bytes, Failure>
@@ -560,10 +586,28 @@ fn warn(response: &mut Response<ApiBody>, text: &str) {
 }
 
 fn plain_not_found() -> Response<ApiBody> {
+    plain(404, "404 page not found\n".into())
+}
+
+/// What the real server makes of a path that ends with the prefix of watches.
+fn incomplete(parts: &Parts) -> Response<ApiBody> {
+    let asked = parts.uri.path_and_query().map_or("", PathAndQuery::as_str);
+    let told = format!(
+        "Internal Server Error: {}: failed to create RequestInfo: unable to determine kind and namespace from url, {asked}\n",
+        k8s_api_schema::quote(asked)
+    );
+    let told = told
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    plain(500, told)
+}
+
+fn plain(code: u16, text: String) -> Response<ApiBody> {
     typed(
-        404,
+        code,
         "text/plain; charset=utf-8",
-        ApiBody::from(Bytes::from_static(b"404 page not found\n")),
+        ApiBody::from(Bytes::from(text)),
     )
 }
 

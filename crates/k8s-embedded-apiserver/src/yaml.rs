@@ -1,11 +1,17 @@
 //! YAML bodies, as the server reads them: the first document, in which a later key wins over an earlier one.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
+
+/// Marks the words of a key that JSON has no place for.
+const REFUSED_KEY: &str = "refused key: ";
+/// Above this, floats have gaps of more than one.
+const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A document, and what is told of keys that are there twice.
 #[derive(Debug, Default)]
@@ -21,9 +27,8 @@ pub(crate) struct Document {
 ///
 /// Text that says what is wrong.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
-    let text =
-        std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
-    let text = first_document(text);
+    let text = decoded(bytes)?;
+    let text = first_document(&text);
     if text.trim().is_empty() {
         return Ok(Document::default());
     }
@@ -31,6 +36,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
     let mut options = Options::default();
     options.duplicate_keys = DuplicateKeyPolicy::PassThrough;
     options.with_snippet = false;
+    options.legacy_octal_numbers = true;
     let seed = Node(&mut duplicates);
     let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
         seed.deserialize(reader)
@@ -39,9 +45,34 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
     Ok(Document { value, duplicates })
 }
 
+/// The text, which is UTF-16 where its first character says so.
+fn decoded(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
+    let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
+        let (pairs, odd) = rest.as_chunks::<2>();
+        let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+        match String::from_utf16(&units) {
+            Ok(text) if odd.is_empty() => Ok(Cow::Owned(text)),
+            _ => Err("yaml: incomplete UTF-16 character".to_owned()),
+        }
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        _ => std::str::from_utf8(bytes)
+            .map(Cow::Borrowed)
+            .map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned()),
+    }
+}
+
 fn told(error: &serde_saphyr::Error) -> String {
     tracing::debug!(%error, "YAML not read");
     let text = error.to_string();
+    if text.contains("budget breached") || text.contains("alias replay limit") {
+        return "yaml: document contains excessive aliasing".into();
+    }
+    if let Some((_, why)) = text.split_once(REFUSED_KEY) {
+        return why.split(" at line ").next().unwrap_or(why).to_owned();
+    }
     let what = if text.contains("mapping values are not allowed") {
         "mapping values are not allowed in this context"
     } else {
@@ -69,14 +100,18 @@ pub(crate) fn duplicate_keys(bytes: &[u8]) -> Vec<String> {
 /// The text up to the line that begins the second document.
 fn first_document(text: &str) -> &str {
     let mut length = 0;
-    let mut has_content = false;
+    let (mut has_begun, mut has_content) = (false, false);
     for line in text.split_inclusive('\n') {
         let is_marker = line.starts_with("---") && line[3..].trim_start() != line[3..].trim_end()
             || line.trim_end() == "---";
-        if is_marker && has_content {
+        if is_marker && (has_begun || has_content) {
             return &text[..length];
         }
-        has_content |= !is_marker && !line.trim().is_empty() && !line.trim().starts_with('#');
+        has_begun |= is_marker;
+        // What is before the marker may be about how the document is written.
+        let is_directive = !has_begun && line.starts_with('%');
+        has_content |=
+            !is_marker && !is_directive && !line.trim().is_empty() && !line.trim().starts_with('#');
         length += line.len();
     }
     text
@@ -112,6 +147,14 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        // Go writes a float that is whole as a whole number.
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "it is whole, and not too large"
+        )]
+        if value.fract() == 0.0 && value.abs() < LARGEST_WHOLE {
+            return Ok((value as i64).into());
+        }
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
 
@@ -143,7 +186,12 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<Spanned<Key>>()? {
             let line = key.referenced.line();
-            let key = key.value.0;
+            let Some(key) = key.value.0 else {
+                let value = entries.next_value_seed(Node(&mut *self.0))?;
+                return Err(serde::de::Error::custom(format!(
+                    "{REFUSED_KEY}unsupported map key of type: %!s(<nil>), key: <nil>, value: {value}"
+                )));
+            };
             if map.contains_key(&key) {
                 let text = format!(
                     "line {line}: key {} already set in map",
@@ -158,16 +206,37 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
-/// A key of JSON: the text of any single value.
-struct Key(String);
+/// A key of JSON: the text of any single value but null.
+struct Key(Option<String>);
 
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: serde::Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
         let mut duplicates = Vec::new();
-        Ok(Self(match Node(&mut duplicates).deserialize(reader)? {
-            Value::String(text) => text,
-            other => other.to_string(),
-        }))
+        let refuse = |why: String| Err(serde::de::Error::custom(format!("{REFUSED_KEY}{why}")));
+        Ok(Self(Some(
+            match Node(&mut duplicates).deserialize(reader)? {
+                Value::String(text) => text,
+                Value::Null => return Ok(Self(None)),
+                Value::Array(list) => {
+                    let items: Vec<String> = list.iter().map(ToString::to_string).collect();
+                    return refuse(format!(
+                        "yaml: invalid map key: []interface {{}}{{{}}}",
+                        items.join(", ")
+                    ));
+                }
+                Value::Object(map) => {
+                    let entry = |(key, value): (&String, &Value)| {
+                        format!("{}:{value}", k8s_api_schema::quote(key))
+                    };
+                    let entries: Vec<String> = map.iter().map(entry).collect();
+                    return refuse(format!(
+                        "yaml: invalid map key: map[interface {{}}]interface {{}}{{{}}}",
+                        entries.join(", ")
+                    ));
+                }
+                other => other.to_string(),
+            },
+        )))
     }
 }
 
@@ -193,6 +262,66 @@ mod tests {
                 r#"line 5: key "name" already set in map"#,
                 r#"line 6: key "a" already set in map"#,
             ]
+        );
+    }
+
+    #[test]
+    fn documents_by_their_markers() {
+        for (text, expected) in [
+            ("---\n---\na: 1\n", Value::Null),
+            (
+                "%YAML 1.1\n---\na: 0777\nb: 1e3\n",
+                json!({"a": 511, "b": 1000}),
+            ),
+            (
+                "%TAG ! tag:example.com,2000:\n---\na: 1.5\n",
+                json!({"a": 1.5}),
+            ),
+            ("a: 1\n---\n{", json!({"a": 1})),
+        ] {
+            assert_eq!(
+                read(text.as_bytes()).map(|read| read.value),
+                Ok(expected),
+                "{text}"
+            );
+        }
+        for endian in [u16::to_le_bytes, u16::to_be_bytes] {
+            let text: Vec<u8> = "\u{feff}a: ä".encode_utf16().flat_map(endian).collect();
+            assert_eq!(read(&text).map(|read| read.value), Ok(json!({"a": "ä"})));
+            assert!(read(&text[..text.len() - 1]).is_err());
+        }
+    }
+
+    #[test]
+    fn keys_and_aliases_that_are_refused() {
+        for (text, why) in [
+            (
+                "a: {~: b}",
+                "unsupported map key of type: %!s(<nil>), key: <nil>, value: \"b\"",
+            ),
+            (
+                "? [a, 1]\n: b",
+                "yaml: invalid map key: []interface {}{\"a\", 1}",
+            ),
+            (
+                "{a: b}: c",
+                "yaml: invalid map key: map[interface {}]interface {}{\"a\":\"b\"}",
+            ),
+        ] {
+            assert_eq!(
+                read(text.as_bytes()).map(|read| read.value),
+                Err(why.to_owned()),
+                "{text}"
+            );
+        }
+        let mut bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for (before, name) in ('a'..='k').zip('b'..='l') {
+            let again = vec![format!("*{before}"); 9].join(", ");
+            bomb.push_str(&format!("{name}: &{name} [{again}]\n"));
+        }
+        assert_eq!(
+            read(bomb.as_bytes()).map(|read| read.value),
+            Err("yaml: document contains excessive aliasing".to_owned())
         );
     }
 

@@ -41,6 +41,9 @@ pub fn open(body: &[u8]) -> Result<Envelope<'_>, String> {
                 .into(),
         );
     };
+    if rest.is_empty() {
+        return Err("empty body".into());
+    }
     let mut envelope = Envelope::default();
     for field in fields(rest) {
         match field? {

@@ -131,6 +131,16 @@ fn put(
                 map.insert(key, found);
             }
         }
+        // A message that comes in parts.
+        (Type::Struct(struct_), Payload::Bytes(bytes)) if slot.is_object() => {
+            if depth > MAX_DEPTH {
+                return Err("proto: nested too deep".into());
+            }
+            if let Value::Object(map) = slot {
+                members(map, bytes, schema, struct_, &mut Vec::new(), depth + 1)?;
+                settle(schema, struct_, map);
+            }
+        }
         (_, payload) => *slot = value(payload, schema, id, depth + 1)?,
     }
     Ok(())

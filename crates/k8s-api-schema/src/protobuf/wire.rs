@@ -9,6 +9,8 @@ pub(super) enum Payload<'a> {
     Eight(u64),
     /// A text, bytes or a message.
     Bytes(&'a [u8]),
+    /// What no type of Kubernetes has: a group, or four bytes.
+    Foreign,
 }
 
 /// The fields of a message; ends after the first error.
@@ -45,9 +47,37 @@ fn field<'a>(rest: &mut &'a [u8]) -> Result<(u32, Payload<'a>), String> {
             *rest = after;
             Payload::Bytes(bytes)
         }
+        3 => {
+            skip_group(rest)?;
+            Payload::Foreign
+        }
+        5 => {
+            *rest = rest.get(4..).ok_or("unexpected EOF")?;
+            Payload::Foreign
+        }
         other => return Err(format!("proto: illegal wireType {other}")),
     };
     Ok((number, payload))
+}
+
+/// Takes what is up to the end of a group that was begun.
+fn skip_group(rest: &mut &[u8]) -> Result<(), String> {
+    let mut open = 1_usize;
+    while open > 0 {
+        match varint(rest)? & 7 {
+            0 => drop(varint(rest)?),
+            1 => *rest = rest.get(8..).ok_or("unexpected EOF")?,
+            2 => {
+                let length = usize::try_from(varint(rest)?).map_err(|_| "unexpected EOF")?;
+                *rest = rest.get(length..).ok_or("unexpected EOF")?;
+            }
+            3 => open += 1,
+            4 => open -= 1,
+            5 => *rest = rest.get(4..).ok_or("unexpected EOF")?,
+            other => return Err(format!("proto: illegal wireType {other}")),
+        }
+    }
+    Ok(())
 }
 
 /// Takes a number of seven bits a byte.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SourceInfo, operators};
 
 use super::macros::{self, Loop, Macro};
+use super::parse::{self, Parsed};
 use super::signatures::{self, Found, NAMESPACES};
 use super::ty::Ty;
 
@@ -13,6 +14,8 @@ pub(super) struct Checked {
     pub(super) expr: IdedExpr,
     pub(super) ty: Ty,
     pub(super) uses_old_self: bool,
+    /// Of the tree.
+    pub(super) depth: usize,
 }
 
 /// Reads and checks an expression.
@@ -21,21 +24,20 @@ pub(super) struct Checked {
 ///
 /// All that is wrong with it, as the real server says it.
 pub(super) fn check(source: &str, variables: &[(&str, Ty)]) -> Result<Checked, String> {
-    let parser = cel::Env::default().with_optional_support(true).parser();
-    let parsed = parser
-        .enable_ident_escape_syntax(true)
-        .parse_with_source_info(source);
-    let (expr, info) = parsed.map_err(|errors| {
-        let texts: Vec<String> = errors
-            .errors
+    let parsed = parse::parse(source).map_err(|errors| {
+        let texts = errors
             .iter()
-            .map(|error| {
-                let place = (error.pos.0.unsigned_abs(), error.pos.1.unsigned_abs());
-                print_error(source, place, &error.msg)
-            })
-            .collect();
-        texts.join("\n")
+            .map(|(place, message)| print_error(source, *place, message));
+        texts.collect::<Vec<_>>().join("\n")
     })?;
+    parse::with_stack_for(parsed.depth, || check_tree(source, parsed, variables))?
+}
+
+fn check_tree(
+    source: &str,
+    Parsed { expr, info, depth }: Parsed,
+    variables: &[(&str, Ty)],
+) -> Result<Checked, String> {
     let mut checker = Checker {
         source,
         info: &info,
@@ -48,7 +50,6 @@ pub(super) fn check(source: &str, variables: &[(&str, Ty)]) -> Result<Checked, S
         errors: Vec::new(),
         uses_old_self: false,
         mixed: false,
-        depth: 0,
     };
     let ty = checker.expr(&expr);
     if !checker.errors.is_empty() {
@@ -56,7 +57,10 @@ pub(super) fn check(source: &str, variables: &[(&str, Ty)]) -> Result<Checked, S
         let texts: Vec<String> = checker
             .errors
             .iter()
-            .map(|(place, message)| print_error(source, *place, message))
+            .map(|((line, column), message)| {
+                let place = (line.cast_signed(), column.cast_signed());
+                print_error(source, place, message)
+            })
             .collect();
         return Err(texts.join("\n"));
     }
@@ -65,18 +69,23 @@ pub(super) fn check(source: &str, variables: &[(&str, Ty)]) -> Result<Checked, S
         expr,
         ty,
         uses_old_self,
+        depth,
     })
 }
 
-/// As the real server shows an error: what is no ASCII is marked by wide characters.
-fn print_error(source: &str, (line, column): (usize, usize), message: &str) -> String {
+/// As the real server shows an error: what is no ASCII is marked by wide characters. One that is about the whole is at
+/// no place.
+fn print_error(source: &str, (line, column): (isize, isize), message: &str) -> String {
     let mut text = format!("ERROR: <input>:{line}:{column}: {message}");
-    if let Some(shown) = source.lines().nth(line.saturating_sub(1)) {
+    let shown = usize::try_from(line)
+        .ok()
+        .and_then(|line| source.lines().nth(line.saturating_sub(1)));
+    if let Some(shown) = shown {
         let shown = shown.replace('\t', " ");
         let mut letters = shown.chars();
         let dots: String = letters
             .by_ref()
-            .take(column.saturating_sub(1))
+            .take(column.unsigned_abs().saturating_sub(1))
             .map(|letter| if letter.is_ascii() { '.' } else { '．' })
             .collect();
         let mark = if letters.next().is_none_or(|letter| letter.is_ascii()) {
@@ -89,9 +98,6 @@ fn print_error(source: &str, (line, column): (usize, usize), message: &str) -> S
     text
 }
 
-/// Deepest nesting that is checked.
-const MAX_DEPTH: usize = 200;
-
 struct Checker<'a> {
     source: &'a str,
     info: &'a SourceInfo,
@@ -100,7 +106,6 @@ struct Checker<'a> {
     uses_old_self: bool,
     /// What `format` fills in may be of different types.
     mixed: bool,
-    depth: usize,
 }
 
 impl Checker<'_> {
@@ -132,16 +137,6 @@ impl Checker<'_> {
     }
 
     fn expr(&mut self, expr: &IdedExpr) -> Ty {
-        if self.depth > MAX_DEPTH {
-            return self.error(expr.id, "expression is nested too deeply");
-        }
-        self.depth += 1;
-        let ty = self.inner(expr);
-        self.depth -= 1;
-        ty
-    }
-
-    fn inner(&mut self, expr: &IdedExpr) -> Ty {
         match &expr.expr {
             Expr::Literal(literal) => match literal {
                 LiteralValue::Boolean(_) => Ty::Bool,

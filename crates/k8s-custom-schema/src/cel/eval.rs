@@ -6,6 +6,7 @@ use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operat
 
 use super::arithmetic::{arithmetic, compare, no_overload};
 use super::check::type_name;
+use super::cost::{self, EXCEEDED, Meter};
 use super::functions;
 use super::macros::{self, Loop, Macro};
 use super::signatures::NAMESPACES;
@@ -17,11 +18,17 @@ pub(super) type Outcome = Result<Val, String>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope<'a> {
     names: Vec<(&'a str, Val)>,
+    meter: Meter,
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn set(&mut self, name: &'a str, value: Val) {
         self.names.push((name, value));
+    }
+
+    /// What has been evaluated in this scope has cost that much.
+    pub(super) fn meter(&self) -> Meter {
+        self.meter
     }
 
     fn get(&self, name: &str) -> Option<&Val> {
@@ -46,12 +53,18 @@ fn usable(value: Val) -> Outcome {
     }
 }
 
-/// The value of an expression.
+/// The value of an expression; no more of it is evaluated than may be paid for.
 ///
 /// # Errors
 ///
 /// Why it has none, as the real server says it.
 pub(super) fn eval<'a>(expr: &'a IdedExpr, scope: &mut Scope<'a>) -> Outcome {
+    scope.meter.spend(match &expr.expr {
+        Expr::Ident(_) | Expr::Select(_) => cost::READ,
+        Expr::List(_) => cost::LIST,
+        Expr::Map(_) => cost::MAP,
+        _ => 0,
+    })?;
     match &expr.expr {
         Expr::Literal(literal) => Ok(match literal {
             LiteralValue::Boolean(value) => Val::Bool(*value.inner()),
@@ -161,7 +174,9 @@ fn call<'a>(call: &'a CallExpr, scope: &mut Scope<'a>) -> Outcome {
         && NAMESPACES.contains(&outer.as_str())
     {
         let args = all(&call.args, scope)?;
-        return functions::call(&format!("{outer}.{name}"), None, &args);
+        let name = format!("{outer}.{name}");
+        pay(&name, None, &args, scope)?;
+        return functions::call(&name, None, &args);
     }
     if call.target.is_none() {
         match (name, call.args.as_slice()) {
@@ -179,6 +194,7 @@ fn call<'a>(call: &'a CallExpr, scope: &mut Scope<'a>) -> Outcome {
         None => None,
     };
     let args = all(&call.args, scope)?;
+    pay(name, target.as_ref(), &args, scope)?;
     match (name, args.as_slice()) {
         _ if target.is_some() => functions::call(name, target.as_ref(), &args),
         (op::LOGICAL_NOT, [Val::Bool(flag)]) => Ok(Val::Bool(!flag)),
@@ -210,6 +226,16 @@ fn call<'a>(call: &'a CallExpr, scope: &mut Scope<'a>) -> Outcome {
     }
 }
 
+fn pay(
+    name: &str,
+    target: Option<&Val>,
+    args: &[Val],
+    scope: &mut Scope<'_>,
+) -> Result<(), String> {
+    let operands: Vec<&Val> = target.into_iter().chain(args).collect();
+    scope.meter.spend(cost::of_call(name, &operands))
+}
+
 fn optional(value: Outcome) -> Val {
     value.map_or(Val::Optional(None), Val::some)
 }
@@ -225,6 +251,7 @@ fn logical<'a>(operands: &'a [IdedExpr], decisive: bool, scope: &mut Scope<'a>) 
         match boolean(eval(operand, scope)) {
             Ok(flag) if flag == decisive => return Ok(Val::Bool(decisive)),
             Ok(_) => {}
+            Err(why) if why == EXCEEDED => return Err(why),
             Err(why) => failure = failure.or(Some(why)),
         }
     }
@@ -336,6 +363,7 @@ fn repeat<'a>(
                 None => eval(expr, scope),
             })
         };
+        scope.meter.spend(kind.step())?;
         if let Some(filter) = filter
             && !boolean(run(scope, filter))?
         {
@@ -346,6 +374,7 @@ fn repeat<'a>(
             Loop::All | Loop::Exists => match boolean(result) {
                 Ok(flag) if flag == (kind == Loop::Exists) => return Ok(Val::Bool(flag)),
                 Ok(_) => {}
+                Err(why) if why == EXCEEDED => return Err(why),
                 Err(why) => failure = failure.or(Some(why)),
             },
             Loop::ExistsOne => count += usize::from(boolean(result)?),

@@ -1,8 +1,13 @@
 //! The standard functions of CEL; others are those of the libraries.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use k8s_api_schema::print_float;
+use regex::Regex;
 
 use super::eval::Outcome;
 use super::library;
@@ -22,10 +27,7 @@ pub(super) fn call(name: &str, target: Option<&Val>, args: &[Val]) -> Outcome {
             Ok(Val::Bool(text.ends_with(&**part)))
         }
         (Some(Val::Str(text)), "matches", [Val::Str(pattern)])
-        | (None, "matches", [Val::Str(text), Val::Str(pattern)]) => {
-            let regex = crate::pattern::compile(pattern)?;
-            Ok(Val::Bool(regex.is_match(text)))
-        }
+        | (None, "matches", [Val::Str(text), Val::Str(pattern)]) => matches(text, pattern),
         (None, "dyn", [value]) => Ok(value.clone()),
         (None, "type", [value]) => Ok(Val::Type(value.type_name())),
         (
@@ -51,6 +53,29 @@ pub(super) fn call(name: &str, target: Option<&Val>, args: &[Val]) -> Outcome {
         })),
         _ => library::call(name, target, args),
     }
+}
+
+/// How many patterns a thread keeps compiled: a rule asks for the same one over and over.
+const KEPT_PATTERNS: usize = 64;
+
+thread_local! {
+    static PATTERNS: RefCell<HashMap<Arc<str>, Regex>> = RefCell::default();
+}
+
+fn matches(text: &str, pattern: &Arc<str>) -> Outcome {
+    PATTERNS.with_borrow_mut(|patterns| {
+        let regex = match patterns.get(pattern) {
+            Some(known) => known,
+            None => {
+                let regex = crate::pattern::compile(pattern)?;
+                if patterns.len() >= KEPT_PATTERNS {
+                    patterns.clear();
+                }
+                patterns.entry(pattern.clone()).or_insert(regex)
+            }
+        };
+        Ok(Val::Bool(regex.is_match(text)))
+    })
 }
 
 fn size(value: &Val) -> Outcome {

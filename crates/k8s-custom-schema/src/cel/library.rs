@@ -9,6 +9,7 @@ use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key as OtherKey, Map as OtherMap};
 use kube_cel::cel::{Context, ExecutionError, Program, Value};
 
+use super::cost::{EXCEEDED, LARGEST_TEXT};
 use super::eval::Outcome;
 use super::value::{Key, Val};
 
@@ -17,8 +18,19 @@ thread_local! {
     static PROGRAMS: RefCell<HashMap<String, Rc<Program>>> = RefCell::default();
 }
 
+/// How many decimal places a format may ask for; what makes them has no bound, or panics.
+const MOST_PLACES: usize = 1_000;
+
 /// Calls a function of a library.
 pub(super) fn call(name: &str, target: Option<&Val>, args: &[Val]) -> Outcome {
+    if made(name, target, args) > LARGEST_TEXT {
+        return Err(EXCEEDED.into());
+    }
+    if let ("format", Some(Val::Str(format))) = (name, target)
+        && has_many_places(format)
+    {
+        return Err("invalid precision in format string".into());
+    }
     let offset = usize::from(target.is_some());
     let params: Vec<String> = (0..args.len())
         .map(|index| format!("a{}", index + offset))
@@ -51,6 +63,62 @@ pub(super) fn call(name: &str, target: Option<&Val>, args: &[Val]) -> Outcome {
             Err(ExecutionError::NoSuchKey(key)) => Err(format!("no such key: {key}")),
             Err(_) => Err("no such overload".into()),
         }
+    })
+}
+
+/// How large a text becomes at most, in bytes, where it can become larger than what it is made of.
+fn made(name: &str, target: Option<&Val>, args: &[Val]) -> usize {
+    match (name, target, args) {
+        ("replace", Some(Val::Str(text)), [Val::Str(old), Val::Str(new), limit @ ..]) => {
+            let found = text.matches(&**old).count();
+            let most = match limit {
+                [Val::Int(limit)] => usize::try_from(*limit).unwrap_or(usize::MAX),
+                _ => usize::MAX,
+            };
+            let added = found.min(most).saturating_mul(new.len());
+            text.len().saturating_add(added)
+        }
+        ("join", Some(Val::List(list)), args) => {
+            let between = match args {
+                [Val::Str(between)] => between.len(),
+                _ => 0,
+            };
+            sum(&list.items).saturating_add(list.items.len().saturating_mul(between))
+        }
+        ("format", Some(Val::Str(text)), [Val::List(list)]) => {
+            text.len().saturating_add(sum(&list.items))
+        }
+        _ => 0,
+    }
+}
+
+fn sum(values: &[Val]) -> usize {
+    values.iter().map(text_size).fold(0, usize::saturating_add)
+}
+
+fn text_size(value: &Val) -> usize {
+    match value {
+        Val::Str(text) => text.len(),
+        Val::Bytes(bytes) => bytes.len(),
+        Val::List(list) => sum(&list.items),
+        Val::Map(map) => map
+            .entries
+            .values()
+            .map(text_size)
+            .fold(0, usize::saturating_add),
+        _ => 0,
+    }
+}
+
+fn has_many_places(format: &str) -> bool {
+    format.split("%.").skip(1).any(|after| {
+        let digits = after.split(|c: char| !c.is_ascii_digit()).next();
+        let digits = digits.unwrap_or_default();
+        !digits.is_empty()
+            && digits
+                .parse()
+                .is_ok_and(|places: usize| places > MOST_PLACES)
+            || digits.len() > 18
     })
 }
 

@@ -42,6 +42,21 @@ pub(super) enum Loop {
     SortBy,
 }
 
+impl Loop {
+    /// What a step costs beside what is evaluated in it: reading and making what is gathered, as in the loop that
+    /// the macro stands for.
+    pub(super) fn step(self) -> u64 {
+        match self {
+            Self::All => 3,
+            Self::Exists => 4,
+            Self::ExistsOne => 1,
+            Self::Map | Self::SortBy => 12,
+            Self::Filter => 6,
+            Self::TransformMap | Self::TransformMapEntry => 3,
+        }
+    }
+}
+
 fn name(expr: &IdedExpr) -> Option<&str> {
     match &expr.expr {
         Expr::Ident(name) => Some(name),

@@ -6,16 +6,18 @@
 
 mod arithmetic;
 mod check;
+mod cost;
 mod eval;
 mod functions;
 mod library;
 mod macros;
+mod parse;
 mod rules;
 mod signatures;
 mod ty;
 mod value;
 
-pub(crate) use rules::{Ratchet, Rules, compile_rules};
+pub(crate) use rules::{Ratchet, Report, Rules, compile_rules};
 
 /// A field name as CEL can write it; none where it cannot be written.
 pub(crate) fn escape(name: &str) -> Option<String> {

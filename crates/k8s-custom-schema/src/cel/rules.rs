@@ -7,7 +7,9 @@ use k8s_api_schema::FieldError;
 use serde_json::Value;
 
 use super::check::{self, Checked};
-use super::eval::{self, Scope};
+use super::cost::{self, EXCEEDED, Meter};
+use super::eval::{self, Outcome, Scope};
+use super::parse;
 use super::ty::Ty;
 use super::value::Val;
 use crate::correlate;
@@ -17,6 +19,9 @@ use crate::structural::{Rule, Structural};
 
 /// Longest text that a message expression may make, in bytes.
 const MAX_MESSAGE: usize = 5 * 1024;
+
+/// Where the rules of an object have cost too much.
+const NO_BUDGET: &str = "running out of cost budget, no further validation rules will be run";
 
 /// A rule that has been read; empty ones have no program.
 #[derive(Clone)]
@@ -168,6 +173,51 @@ impl<'a> Ratchet<'a> {
     }
 }
 
+/// What is found, and what looking for it may still cost.
+#[derive(Debug)]
+pub(crate) struct Report<'r> {
+    errors: &'r mut Vec<FieldError>,
+    warnings: &'r mut Vec<String>,
+    /// None once it was too much: no more rules are looked at then.
+    left: Option<u64>,
+}
+
+impl<'r> Report<'r> {
+    /// For the rules of one object.
+    pub(crate) fn new(errors: &'r mut Vec<FieldError>, warnings: &'r mut Vec<String>) -> Self {
+        Self {
+            errors,
+            warnings,
+            left: Some(cost::PER_OBJECT),
+        }
+    }
+
+    fn end(&mut self, error: FieldError) {
+        self.errors.push(error);
+        self.left = None;
+    }
+
+    /// Whether there was enough for that.
+    fn pay(&mut self, meter: Meter) -> bool {
+        self.left = self.left.and_then(|left| left.checked_sub(meter.spent()));
+        self.left.is_some()
+    }
+}
+
+/// Evaluates, and tells what it has cost.
+fn evaluate<'a>(program: &'a Checked, mut scope: Scope<'a>) -> (Outcome, Meter) {
+    let work = move || {
+        let outcome = eval::eval(&program.expr, &mut scope);
+        (outcome, scope.meter())
+    };
+    match parse::with_stack_for(program.depth, work) {
+        // Whatever would have come of it.
+        Ok((_, meter)) if meter.is_exceeded() => (Err(EXCEEDED.into()), meter),
+        Ok(done) => done,
+        Err(why) => (Err(why), Meter::default()),
+    }
+}
+
 impl Rules {
     /// Reads the rules of a schema; none if it has none.
     pub(crate) fn new(schema: &Structural, is_resource: bool) -> Option<Self> {
@@ -215,20 +265,13 @@ impl Rules {
         old: Option<&'a Value>,
         path: &Path,
         ratchet: Ratchet<'a>,
-        errors: &mut Vec<FieldError>,
-        warnings: &mut Vec<String>,
+        report: &mut Report<'_>,
     ) {
-        if value.is_null() {
+        if value.is_null() || report.left.is_none() {
             return;
         }
-        self.own(
-            value,
-            old.filter(|old| !old.is_null()),
-            path,
-            ratchet,
-            errors,
-            warnings,
-        );
+        let was = old.filter(|old| !old.is_null());
+        self.own(value, was, path, ratchet, report);
         match value {
             Value::Array(list) => {
                 let Some(items) = &self.items else { return };
@@ -236,7 +279,7 @@ impl Rules {
                 for (index, item) in list.iter().enumerate() {
                     let was = old.and_then(|old| correlate::keyed(&self.schema, old, item));
                     let ratchet = ratchet.index(&self.schema, item);
-                    items.check(item, was, &path.index(index), ratchet, errors, warnings);
+                    items.check(item, was, &path.index(index), ratchet, report);
                 }
             }
             Value::Object(map) => {
@@ -244,10 +287,10 @@ impl Rules {
                     let was = old.and_then(|old| old.get(name));
                     let ratchet = ratchet.key(name);
                     if let Some(values) = &self.values {
-                        values.check(value, was, &path.key(name), ratchet, errors, warnings);
+                        values.check(value, was, &path.key(name), ratchet, report);
                     }
                     if let Some(property) = self.properties.get(name) {
-                        property.check(value, was, &path.child(name), ratchet, errors, warnings);
+                        property.check(value, was, &path.child(name), ratchet, report);
                     }
                 }
             }
@@ -261,8 +304,7 @@ impl Rules {
         old: Option<&Value>,
         path: &Path,
         ratchet: Ratchet<'_>,
-        errors: &mut Vec<FieldError>,
-        warnings: &mut Vec<String>,
+        report: &mut Report<'_>,
     ) {
         if self.own.is_empty() {
             return;
@@ -280,7 +322,9 @@ impl Rules {
                 |text: String| FieldError::invalid(path.text(), self.schema.type_.as_str(), text);
             let program = match &compiled.program {
                 Err(why) => {
-                    errors.push(invalid(format!("rule compile error: {why}")));
+                    report
+                        .errors
+                        .push(invalid(format!("rule compile error: {why}")));
                     continue;
                 }
                 Ok(None) => continue,
@@ -298,22 +342,39 @@ impl Rules {
             } else if let Some(was) = &was {
                 scope.set("oldSelf", was.clone());
             }
-            match eval::eval(&program.expr, &mut scope) {
+            let (outcome, meter) = evaluate(program, scope);
+            if !report.pay(meter) {
+                return report.end(invalid(format!("validation failed due to {NO_BUDGET}")));
+            }
+            match outcome {
                 Ok(Val::Bool(true)) => {}
                 Ok(Val::Bool(false)) => {
-                    let error = self.failed(compiled, value, (&this, was.as_ref()), path);
+                    let error = self.failed(compiled, value, (&this, was.as_ref()), path, report);
                     if !program.uses_old_self && ratchet.is_unchanged() {
-                        warnings.push(error.to_string());
+                        report.warnings.push(error.to_string());
                     } else {
-                        errors.push(error);
+                        report.errors.push(error);
+                    }
+                    if report.left.is_none() {
+                        return;
                     }
                 }
-                Ok(_) => errors.push(invalid(overload("no such overload", rule))),
+                Ok(_) => report
+                    .errors
+                    .push(invalid(overload("no such overload", rule))),
                 Err(why) if why.starts_with("no such overload") => {
-                    errors.push(invalid(overload(&why, rule)));
+                    report.errors.push(invalid(overload(&why, rule)));
+                }
+                Err(why) if why == EXCEEDED => {
+                    return report.end(invalid(format!(
+                        "'{why}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
+                        told(rule)
+                    )));
                 }
                 Err(why) => {
-                    errors.push(invalid(format!("{why} evaluating rule: {}", told(rule))));
+                    report
+                        .errors
+                        .push(invalid(format!("{why} evaluating rule: {}", told(rule))));
                 }
             }
         }
@@ -325,6 +386,7 @@ impl Rules {
         value: &Value,
         (this, was): (&Val, Option<&Val>),
         path: &Path,
+        report: &mut Report<'_>,
     ) -> FieldError {
         let rule = &compiled.rule;
         let made = match &compiled.message {
@@ -334,8 +396,23 @@ impl Rules {
                 if let Some(was) = was {
                     scope.set("oldSelf", was.clone());
                 }
-                match eval::eval(&program.expr, &mut scope) {
+                let (outcome, meter) = evaluate(program, scope);
+                let too_much =
+                    |why: String| FieldError::invalid(path.text(), self.schema.type_.as_str(), why);
+                if !report.pay(meter) {
+                    return too_much(format!(
+                        "messageExpression evaluation failed due to {NO_BUDGET}"
+                    ));
+                }
+                match outcome {
                     Ok(Val::Str(text)) => Some(text.trim().to_owned()),
+                    Err(why) if why == EXCEEDED => {
+                        report.left = None;
+                        return too_much(format!(
+                            "no further validation rules will be run due to call cost exceeds limit for messageExpression: {}",
+                            k8s_api_schema::quote(&rule.message_expression)
+                        ));
+                    }
                     _ => None,
                 }
             }

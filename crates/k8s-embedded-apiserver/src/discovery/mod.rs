@@ -91,6 +91,8 @@ pub(crate) fn reply(
 ) -> Option<Reply> {
     let path = match asked.path {
         "/" => "/",
+        // Nothing is below two slashes.
+        "//" => "//",
         path => path.strip_suffix('/').unwrap_or(path),
     };
     let reply = match path {

@@ -58,6 +58,11 @@ pub(crate) use metadata::embedded as embedded_metadata;
 pub(crate) use names::{label_key, label_value};
 pub(crate) use path::{list, text};
 
+/// What a name has that no part of a path can have.
+pub(crate) fn path_segment(name: &str) -> Vec<String> {
+    names::path_segment(name, false)
+}
+
 /// Every error of a new object in its stored form, which has its name (generated or not) and namespace already.
 pub(crate) fn create(kind: &Kind, object: &Value) -> Findings {
     let mut errors = metadata::create(kind, object);

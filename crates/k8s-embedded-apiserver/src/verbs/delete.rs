@@ -114,32 +114,36 @@ impl DeleteOptions {
 }
 
 fn read_body(call: &Call) -> Result<Value, Failure> {
-    let mut options = body::read(&call.body, call.content_type.as_deref(), "DeleteOptions")
-        .map_err(|mut failure| {
-            // Here the real server quotes neither the kind nor the body.
-            if let Some((_, rest)) = failure.message.split_once("): ") {
-                let end = rest.rfind(" (").unwrap_or(rest.len());
-                failure.message = rest[..end].to_owned();
-            }
-            failure
-        })?;
+    let content_type = call.content_type.as_deref();
+    let options = body::read_if(&call.body, content_type, "DeleteOptions", check_type);
+    let mut options = options.map_err(|mut failure| {
+        // Here the real server quotes neither the kind nor the body.
+        if let Some((_, rest)) = failure.message.split_once("): ") {
+            let end = rest.rfind(" (").unwrap_or(rest.len());
+            failure.message = rest[..end].to_owned();
+        }
+        failure
+    })?;
     if options.is_null() {
         options = Value::Object(serde_json::Map::new());
-    }
-    let kind = metadata::text(&options, "/kind");
-    if !matches!(kind, "" | "DeleteOptions") {
-        let version = match metadata::text(&options, "/apiVersion") {
-            "" => "meta.k8s.io/v1",
-            version => version,
-        };
-        let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
-        return Err(Failure::bad_request(format!(
-            "no kind {kind:?} is registered for version {version:?} {scheme}"
-        )));
     }
     // An option of a wrong type must not pass for one that was not given: it might be the dry run.
     body::typed(&options, ("", "v1", "DeleteOptions"))
         .map_err(|why| Failure::bad_request(format!("DeleteOptions cannot be read: {why}")))
+}
+
+fn check_type(version: &str, kind: &str) -> Result<(), Failure> {
+    if matches!(kind, "" | "DeleteOptions") {
+        return Ok(());
+    }
+    let version = match version {
+        "" => "meta.k8s.io/v1",
+        version => version,
+    };
+    let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+    Err(Failure::bad_request(format!(
+        "no kind {kind:?} is registered for version {version:?} {scheme}"
+    )))
 }
 
 /// Namespaces that are always there.

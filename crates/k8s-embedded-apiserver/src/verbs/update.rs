@@ -43,19 +43,22 @@ fn replace_with(
     let kind = call.kind();
     let mut warnings = decoded.warnings(validation);
     let object = &mut decoded.object;
-    check_name(call, metadata::name(object))?;
-    create::set_namespace(call, object)?;
+    check_name(call, metadata::name(object))
+        .and_then(|()| create::set_namespace(call, object))
+        .map_err(|failure| failure.warned(&warnings))?;
     let place = call.place(call.name());
     let Some(existing) = state.store.at(&place).map(|found| found.value()) else {
         if kind.create_on_update && call.target.subresource.is_none() {
-            check_uid(call, object, None)?;
+            check_uid(call, object, None).map_err(|failure| failure.warned(&warnings))?;
             metadata_mut(object).remove("resourceVersion");
             let object = decoded.object;
-            return create::insert(state, call, object, warnings, dry_run, Ownership::Track);
+            let told = warnings.clone();
+            return create::insert(state, call, object, told, dry_run, Ownership::Track)
+                .map_err(|failure| failure.warned(&warnings));
         }
         return Err(call.not_found().warned(&warnings));
     };
-    check_uid(call, object, Some(&existing))?;
+    check_uid(call, object, Some(&existing)).map_err(|failure| failure.warned(&warnings))?;
     let finished = finish(
         state,
         call,
