@@ -124,6 +124,49 @@ fn every_shape_survives() {
     }
 }
 
+/// A field of bytes.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(bytes.len()).unwrap();
+    [&[number << 3 | 2, length], bytes].concat()
+}
+
+#[test]
+fn messages_in_parts_and_foreign_fields() {
+    let type_ = field(1, &[field(1, b"v1"), field(2, b"ConfigMap")].concat());
+    let body = |message: &[u8]| [b"k8s\0", &*type_, &field(2, message)].concat();
+    let name = field(1, &field(1, b"a"));
+    let label = field(1, &field(11, &[field(1, b"k"), field(2, b"v")].concat()));
+    let both = read(&body(&[name.clone(), label].concat())).unwrap();
+    assert_eq!(both["metadata"]["name"], "a");
+    assert_eq!(both["metadata"]["labels"], json!({"k": "v"}));
+
+    // Groups within groups, four bytes, eight bytes: all in fields that the type does not have.
+    let group = [
+        &[9 << 3 | 3, 1 << 3 | 3, 1 << 3 | 4][..],
+        &[2 << 3, 7, 9 << 3 | 4],
+    ]
+    .concat();
+    let foreign = [
+        &group[..],
+        &[10 << 3 | 5, 1, 2, 3, 4],
+        &[11 << 3 | 1, 1, 2, 3, 4, 5, 6, 7, 8],
+    ]
+    .concat();
+    assert_eq!(
+        read(&body(&[&name[..], &foreign].concat())).unwrap()["metadata"]["name"],
+        "a"
+    );
+    for (message, why) in [
+        (&[9 << 3 | 3][..], "unexpected EOF"),
+        (&[9 << 3 | 4], "proto: illegal wireType 4"),
+        (&[10 << 3 | 5, 1], "unexpected EOF"),
+        (&[9 << 3 | 3, 1 << 3 | 2, 200, 1], "unexpected EOF"),
+    ] {
+        assert_eq!(read(&body(message)), Err(why.to_owned()), "{message:?}");
+    }
+    assert_eq!(read(b"k8s\0"), Err("empty body".to_owned()));
+}
+
 #[test]
 fn what_is_no_body() {
     assert_eq!(protobuf::open(b"").unwrap_err(), "empty data");

@@ -36,6 +36,7 @@ use crate::query::Query;
 use crate::routes::{Route, Target, route};
 use crate::status::Failure;
 use crate::table::{self, IncludeObject, Rendering, Representation};
+use crate::validation;
 use crate::verbs::{self, Answer, Call};
 use crate::watch;
 

@@ -100,7 +100,7 @@ const SEGMENTS: [&str; 30] = [
     "deployments",
 ];
 
-const QUERIES: [&str; 36] = [
+const QUERIES: [&str; 42] = [
     "watch=true",
     "watch=maybe",
     "watch",
@@ -137,9 +137,15 @@ const QUERIES: [&str; 36] = [
     "propagationPolicy=Foreground",
     "gracePeriodSeconds=-5",
     "includeObject=Object",
+    "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+    "limit=1&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhXHUwMDAwIn0",
+    "timeout=-1s",
+    "limit=1&limit=x",
+    "%zz=%",
+    "labelSelector=a+in+(b,,c),!d,e%3E5",
 ];
 
-const MEDIA: [&str; 15] = [
+const MEDIA: [&str; 19] = [
     "application/json",
     "application/yaml",
     "application/vnd.kubernetes.protobuf",
@@ -155,6 +161,10 @@ const MEDIA: [&str; 15] = [
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
     "application/json;stream=watch;charset=utf-8",
+    "APPLICATION/JSON; charset=\"utf-8",
+    "application/apply-patch+cbor",
+    "application/yaml;q=0.1,*/*;q=0.9;as=Table",
+    "application/vnd.kubernetes.protobuf;stream=watch",
 ];
 
 const HEADERS: [(&str, &str); 10] = [
@@ -222,15 +232,45 @@ fn segment(request: &mut Request, rng: &mut StdRng) {
     }
 }
 
+/// What means something in JSON, in YAML or in protobuf.
+const PARTS: [&str; 22] = [
+    "\u{feff}",
+    "\0",
+    "\t",
+    "\n---\n",
+    "\n...\n",
+    "&a ",
+    "*a",
+    "<<: ",
+    "!!binary ",
+    "!!int ",
+    "? ",
+    "- ",
+    "{",
+    "[",
+    "\"",
+    "\\ud800",
+    "1e999",
+    ".nan",
+    "k8s\0",
+    "\u{7f}\u{7f}",
+    "#",
+    "|9\n",
+];
+
 fn bytes(body: &mut Vec<u8>, rng: &mut StdRng) {
     let at = rng.random_range(0..=body.len());
-    match rng.random_range(0..5) {
+    match rng.random_range(0..7) {
         0 => body.truncate(at),
         1 => body.insert(at, rng.random()),
         2 if at < body.len() => body[at] = rng.random(),
         3 => {
             let tail = body[at..].to_vec();
             body.extend(tail);
+        }
+        4 => {
+            let part = pick(&PARTS, rng);
+            body.splice(at..at, part.bytes());
         }
         // Nested deeper than anybody reads.
         _ => *body = [b"[".repeat(20_000), b"]".repeat(20_000)].concat(),
@@ -288,7 +328,7 @@ fn pointers_of(value: &Value, at: String, pointers: &mut Vec<String>) {
     pointers.push(at);
 }
 
-const TEXTS: [&str; 26] = [
+const TEXTS: [&str; 34] = [
     "",
     " ",
     "a",
@@ -315,6 +355,14 @@ const TEXTS: [&str; 26] = [
     ".",
     "self.x > 0",
     "18446744073709551616",
+    "self.all(x, self.all(y, self.all(z, x == y && y == z)))",
+    "'%.70000f'.format([1.0]) == self.mode.replace('', self.mode)",
+    "((a+)+)+$",
+    "(a{1000}){1000}",
+    "{.spec[?(@.n == 1)].list[*].name}",
+    "0777",
+    "%YAML 1.1",
+    "..",
 ];
 
 fn odd_text(rng: &mut StdRng) -> String {
