@@ -30,6 +30,7 @@ mod lists;
 mod path;
 mod pattern;
 mod prune;
+mod stack;
 mod structural;
 mod structure;
 mod types;

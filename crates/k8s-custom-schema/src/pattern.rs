@@ -1,6 +1,13 @@
 //! Regular expressions as Go reads them.
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
+
+use crate::stack;
+
+/// How deep groups and repetitions may nest; Go's.
+const MAX_NESTING: u32 = 1000;
+/// How often a part of an expression may be repeated, repetitions within repetitions multiplied; Go's.
+const MAX_REPEATS: u64 = 1000;
 
 /// A regular expression of a schema.
 #[derive(Clone, Debug)]
@@ -25,10 +32,14 @@ impl Pattern {
 ///
 /// The words in which Go refuses it.
 pub(crate) fn compile(text: &str) -> Result<Regex, String> {
-    if let Some(why) = refusal(text) {
-        return Err(format!("error parsing regexp: {why}"));
-    }
-    Regex::new(&translate(text)).map_err(|error| {
+    let depth = Scan::new(text)
+        .run()
+        .map_err(|why| format!("error parsing regexp: {why}"))?;
+    let build = || {
+        let mut builder = RegexBuilder::new(&translate(text));
+        builder.nest_limit(MAX_NESTING).build()
+    };
+    stack::for_depth(depth, build)?.map_err(|error| {
         let why = error.to_string();
         let last = why
             .lines()
@@ -70,6 +81,31 @@ fn translate(text: &str) -> String {
                         out.push_str(&regex::escape(quoted));
                         out.push_str(&translate(after));
                         break;
+                    }
+                    // Up to three digits; a lone one that is not zero is a reference, which there is not.
+                    ('0'..='7', _) => {
+                        let mut code = next.to_digit(8).unwrap_or_default();
+                        for _ in 0..2 {
+                            let Some(digit) = chars.peek().and_then(|c| c.to_digit(8)) else {
+                                break;
+                            };
+                            chars.next();
+                            code = code * 8 + digit;
+                        }
+                        out.push_str(&format!("\\x{{{code:x}}}"));
+                    }
+                    ('p' | 'P' | 'x', _) => {
+                        out.push('\\');
+                        out.push(next);
+                        // The braces are part of it.
+                        if chars.peek() == Some(&'{') {
+                            for c in chars.by_ref() {
+                                out.push(c);
+                                if c == '}' {
+                                    break;
+                                }
+                            }
+                        }
                     }
                     (next, _) => {
                         out.push('\\');
@@ -134,12 +170,8 @@ fn translate(text: &str) -> String {
     out
 }
 
-/// Why Go refuses an expression, for the faults that are seen: brackets, escapes, repetitions, Perl syntax.
-fn refusal(text: &str) -> Option<String> {
-    Scan::new(text).run().err()
-}
-
-/// The way through an expression, in characters.
+/// The way through an expression, in characters, for the faults that are seen: brackets, escapes, repetitions, Perl
+/// syntax.
 struct Scan<'a> {
     text: &'a str,
     /// With their offsets in bytes.
@@ -147,10 +179,16 @@ struct Scan<'a> {
     index: usize,
     /// Groups that are open.
     depth: usize,
+    /// The most of them that are open at a time.
+    deepest: usize,
     /// Whether what was read last can be repeated.
     repeatable: bool,
     /// Where the repetition starts that was read last.
     repeated_from: Option<usize>,
+    /// How often what was read last repeats its parts at most.
+    last: u64,
+    /// The same of all that was read in each group that is open, and outside of them.
+    repeats: Vec<u64>,
 }
 
 impl<'a> Scan<'a> {
@@ -160,8 +198,11 @@ impl<'a> Scan<'a> {
             chars: text.char_indices().collect(),
             index: 0,
             depth: 0,
+            deepest: 0,
             repeatable: false,
             repeated_from: None,
+            last: 1,
+            repeats: vec![1],
         }
     }
 
@@ -185,25 +226,31 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn run(mut self) -> Result<(), String> {
+    /// How deep groups nest, or why Go refuses the expression.
+    fn run(mut self) -> Result<usize, String> {
         while let Some(c) = self.at(self.index) {
             match c {
                 '\\' => self.escape()?,
                 '[' => self.class()?,
                 '(' => self.group()?,
                 ')' if self.depth == 0 => return Err(format!("unexpected ): `{}`", self.text)),
-                ')' => self.depth -= 1,
+                ')' => self.close(),
                 '*' | '+' | '?' => {
                     self.repetition(self.index, self.index)?;
                     continue;
                 }
                 '{' => {
-                    if let Some(end) = self.counted()? {
-                        self.repetition(self.index, end)?;
+                    if let Some((end, times)) = self.counted()? {
+                        let start = self.index;
+                        self.repetition(start, end)?;
+                        self.multiply(times, start, end)?;
                         continue;
                     }
                 }
                 _ => {}
+            }
+            if !matches!(c, ')') {
+                self.last = 1;
             }
             self.repeatable = !matches!(c, '(' | '|');
             self.repeated_from = None;
@@ -211,6 +258,29 @@ impl<'a> Scan<'a> {
         }
         if self.depth > 0 {
             return Err(format!("missing closing ): `{}`", self.text));
+        }
+        Ok(self.deepest)
+    }
+
+    fn close(&mut self) {
+        self.depth -= 1;
+        self.last = self.repeats.pop().unwrap_or(1);
+        self.note();
+    }
+
+    fn note(&mut self) {
+        if let Some(most) = self.repeats.last_mut() {
+            *most = (*most).max(self.last);
+        }
+    }
+
+    /// What was read last is repeated that often.
+    fn multiply(&mut self, times: u64, start: usize, end: usize) -> Result<(), String> {
+        self.last = self.last.saturating_mul(times.max(1));
+        self.note();
+        if times > 1 && self.last > MAX_REPEATS {
+            let shown = self.between(start, end + 1);
+            return Err(format!("invalid repeat count: `{shown}`"));
         }
         Ok(())
     }
@@ -236,6 +306,10 @@ impl<'a> Scan<'a> {
         if next.is_alphanumeric() && !"abBCdDfnpPrsStvwWxzAE01234567".contains(next) {
             return Err(format!("invalid escape sequence: `\\{next}`"));
         }
+        let is_octal = |c: Option<char>| c.is_some_and(|c| c.is_digit(8));
+        if next != '0' && is_octal(Some(next)) && !is_octal(self.at(self.index + 2)) {
+            return Err(format!("invalid escape sequence: `\\{next}`"));
+        }
         self.index += 1;
         if matches!(next, 'p' | 'P' | 'x') && self.at(self.index + 1) == Some('{') {
             self.skip_to('}');
@@ -258,6 +332,11 @@ impl<'a> Scan<'a> {
     /// From a parenthesis to the last character of what says what kind of group it is.
     fn group(&mut self) -> Result<(), String> {
         self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        if self.depth >= MAX_NESTING as usize {
+            return Err(format!("expression nests too deeply: `{}`", self.text));
+        }
+        self.repeats.push(1);
         if self.at(self.index + 1) != Some('?') {
             return Ok(());
         }
@@ -270,7 +349,7 @@ impl<'a> Scan<'a> {
         let flags = rest.chars().take_while(|c| "imsU-".contains(*c)).count();
         match rest.chars().nth(flags) {
             Some(')') => {
-                self.depth -= 1;
+                self.close();
                 self.index += 2 + flags;
             }
             Some(':') => self.index += 1,
@@ -282,8 +361,8 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Where the `{2,5}` ends that starts here, if it is one.
-    fn counted(&self) -> Result<Option<usize>, String> {
+    /// Where the `{2,5}` ends that starts here, if it is one, and how often it repeats.
+    fn counted(&self) -> Result<Option<(usize, u64)>, String> {
         let Some((end, low, high)) = counts(&self.chars, self.index) else {
             return Ok(None);
         };
@@ -291,7 +370,7 @@ impl<'a> Scan<'a> {
             let shown = self.between(self.index, end + 1);
             return Err(format!("invalid repeat count: `{shown}`"));
         }
-        Ok(Some(end))
+        Ok(Some((end, u64::from(high.unwrap_or(low)))))
     }
 
     /// Past a repetition.
@@ -388,13 +467,30 @@ mod tests {
             (r"^(?i)abc$", "ABC", true),
             (r"^a{2,3}$", "aa", true),
             (r"a{,2}", "a{,2}", true),
+            (r"^\p{L}+\P{L}[\p{Greek}]$", "äb1λ", true),
+            (r"^\pN$", "7", true),
+            (r"^\x{1F600}\x41$", "😀A", true),
+            (r"^\012\1012$", "\nA2", true),
+            (r"^((a{10}){10}){10}$", &"a".repeat(1000), true),
+            (
+                &format!("^{}a{}$", "(".repeat(900), ")".repeat(900)),
+                "a",
+                true,
+            ),
         ] {
             assert_eq!(
                 compile(pattern).map(|regex| regex.is_match(text)),
                 Ok(expected),
-                "{pattern}"
+                "{pattern:.40}"
             );
         }
+    }
+
+    #[test]
+    fn what_nests_too_deeply() {
+        let pattern = format!("{}{}", "(".repeat(1100), ")".repeat(1100));
+        let expected = format!("error parsing regexp: expression nests too deeply: `{pattern}`");
+        assert_eq!(compile(&pattern).err(), Some(expected));
     }
 
     #[test]
@@ -411,6 +507,9 @@ mod tests {
             ("\\y", "invalid escape sequence: `\\y`"),
             ("a\\", "trailing backslash at end of expression: ``"),
             ("a{1001}", "invalid repeat count: `{1001}`"),
+            ("(a{100}){100}", "invalid repeat count: `{100}`"),
+            ("((ab{20}|c){20}d){3}", "invalid repeat count: `{3}`"),
+            ("(a)\\1", "invalid escape sequence: `\\1`"),
         ] {
             let expected = format!("error parsing regexp: {expected}");
             assert_eq!(compile(pattern).err(), Some(expected), "{pattern}");

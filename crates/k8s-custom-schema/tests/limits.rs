@@ -131,3 +131,32 @@ fn decimal_places_have_an_end() {
         assert_eq!(found(&[&rule], &json!({"s": ""})), [format!("{why}{rule}")]);
     }
 }
+
+#[test]
+fn texts_that_no_function_can_read() {
+    for (rule, column, why) in [
+        ("self.s.matches('(a')", 16, "invalid matches argument"),
+        (
+            "self.l.all(x, 'a'.matches('a{1001}'))",
+            27,
+            "invalid matches argument",
+        ),
+        (
+            "duration('x') > duration('1s')",
+            10,
+            "invalid duration argument",
+        ),
+        (
+            "timestamp('x') > timestamp(self.s)",
+            11,
+            "invalid timestamp argument",
+        ),
+    ] {
+        let place = format!("compilation failed: ERROR: <input>:1:{column}: {why}\n | {rule}\n");
+        assert!(refused(rule).contains(&place), "{rule}: {}", refused(rule));
+    }
+    assert_eq!(
+        refused("duration('1h2m') > duration(self.s) && self.s.matches('\\\\p{L}')"),
+        ""
+    );
+}

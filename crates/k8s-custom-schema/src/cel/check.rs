@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SourceInfo, operators};
 
+use super::functions;
 use super::macros::{self, Loop, Macro};
 use super::parse::{self, Parsed};
 use super::signatures::{self, Found, NAMESPACES};
 use super::ty::Ty;
+use super::value::Val;
+use crate::stack;
 
 /// An expression that has been read, and its type.
 pub(super) struct Checked {
@@ -30,7 +33,7 @@ pub(super) fn check(source: &str, variables: &[(&str, Ty)]) -> Result<Checked, S
             .map(|(place, message)| print_error(source, *place, message));
         texts.collect::<Vec<_>>().join("\n")
     })?;
-    parse::with_stack_for(parsed.depth, || check_tree(source, parsed, variables))?
+    stack::for_depth(parsed.depth, || check_tree(source, parsed, variables))?
 }
 
 fn check_tree(
@@ -52,6 +55,9 @@ fn check_tree(
         mixed: false,
     };
     let ty = checker.expr(&expr);
+    if checker.errors.is_empty() {
+        checker.literals(&expr);
+    }
     if !checker.errors.is_empty() {
         checker.errors.sort_by_key(|(place, _)| *place);
         let texts: Vec<String> = checker
@@ -119,6 +125,29 @@ impl Checker<'_> {
         let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
         self.errors.push(((line, column), message.into()));
         Ty::Dyn
+    }
+
+    /// Texts that are written in the expression must be what the function reads them as.
+    fn literals(&mut self, expr: &IdedExpr) {
+        if let Expr::Call(call) = &expr.expr
+            && let Some(first) = call.args.first()
+            && let Expr::Literal(LiteralValue::String(text)) = &first.expr
+        {
+            let name = call.func_name.as_str();
+            let is_read = match name {
+                "matches" => crate::pattern::compile(text.inner()).is_ok(),
+                "duration" | "timestamp" => {
+                    functions::call(name, None, &[Val::text(text.inner())]).is_ok()
+                }
+                _ => true,
+            };
+            if !is_read {
+                self.error(first.id, format!("invalid {name} argument"));
+            }
+        }
+        for child in parse::children(expr) {
+            self.literals(child);
+        }
     }
 
     fn variable(&self, name: &str) -> Option<Ty> {

@@ -1,8 +1,8 @@
 //! From the text of an expression to its tree, within the bounds of the real server.
 
-use std::thread;
+use cel::common::ast::{EntryExpr, Expr, IdedEntryExpr, IdedExpr, SourceInfo};
 
-use cel::common::ast::{EntryExpr, Expr, IdedExpr, SourceInfo};
+use crate::stack;
 
 /// Longest expression, in characters; cel-go's.
 const MAX_CHARACTERS: usize = 100_000;
@@ -12,11 +12,6 @@ const MAX_NESTING: u16 = 250;
 const MAX_DEPTH: usize = MAX_NESTING as usize + 1;
 /// From here on a tree is not even made: a chain of operators is a tree as deep as it is long.
 const MAX_CHAIN: usize = 2_000;
-/// Trees that are deeper need more stack than a thread may have left.
-const SHALLOW: usize = 30;
-/// Enough for the deepest tree, in bytes. Of this memory only what is touched is used.
-const STACK: usize = 512 * 1024 * 1024;
-
 /// An expression that has been read.
 pub(super) struct Parsed {
     pub(super) expr: IdedExpr,
@@ -68,55 +63,31 @@ pub(super) fn parse(source: &str) -> Result<Parsed, Wrong> {
         Ok(Parsed { expr, info, depth })
     };
     // The parser takes much stack for each level, and a tree that is refused is dropped level by level.
-    on_large_stack(read).unwrap_or_else(|why| Err(nowhere(why)))
-}
-
-/// Works on a tree of this depth, with as much stack as it takes.
-///
-/// # Errors
-///
-/// If there is no memory for it.
-pub(super) fn with_stack_for<T: Send>(
-    depth: usize,
-    work: impl FnOnce() -> T + Send,
-) -> Result<T, String> {
-    if depth > SHALLOW {
-        on_large_stack(work)
-    } else {
-        Ok(work())
-    }
-}
-
-fn on_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
-    thread::scope(|scope| {
-        let thread = thread::Builder::new()
-            .name("cel".into())
-            .stack_size(STACK)
-            .spawn_scoped(scope, work)
-            .map_err(|error| format!("no memory for the expression: {error}"))?;
-        thread
-            .join()
-            .map_err(|panic| std::panic::resume_unwind(panic))
-    })
+    stack::large(read).unwrap_or_else(|why| Err(nowhere(why)))
 }
 
 fn depth(expr: &IdedExpr) -> usize {
-    let below = match &expr.expr {
-        Expr::Select(select) => depth(&select.operand),
-        Expr::List(list) => deepest(list.elements.iter()),
-        Expr::Map(map) => deepest(map.entries.iter().flat_map(parts)),
-        Expr::Struct(object) => deepest(object.entries.iter().flat_map(parts)),
-        Expr::Call(call) => deepest(call.target.as_deref().into_iter().chain(&call.args)),
-        _ => 0,
-    };
-    below + 1
+    children(expr).into_iter().map(depth).max().unwrap_or(0) + 1
 }
 
-fn deepest<'a>(exprs: impl Iterator<Item = &'a IdedExpr>) -> usize {
-    exprs.map(depth).max().unwrap_or(0)
+/// What an expression is made of.
+pub(super) fn children(expr: &IdedExpr) -> Vec<&IdedExpr> {
+    match &expr.expr {
+        Expr::Select(select) => vec![&*select.operand],
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Map(map) => map.entries.iter().flat_map(parts).collect(),
+        Expr::Struct(object) => object.entries.iter().flat_map(parts).collect(),
+        Expr::Call(call) => call
+            .target
+            .as_deref()
+            .into_iter()
+            .chain(&call.args)
+            .collect(),
+        _ => Vec::new(),
+    }
 }
 
-fn parts(entry: &cel::common::ast::IdedEntryExpr) -> Vec<&IdedExpr> {
+fn parts(entry: &IdedEntryExpr) -> Vec<&IdedExpr> {
     match &entry.expr {
         EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
         EntryExpr::StructField(field) => vec![&field.value],

@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::check::{self, Checked};
 use super::cost::{self, EXCEEDED, Meter};
 use super::eval::{self, Outcome, Scope};
-use super::parse;
 use super::ty::Ty;
 use super::value::Val;
 use crate::correlate;
 use crate::field_path;
 use crate::path::Path;
+use crate::stack;
 use crate::structural::{Rule, Structural};
 
 /// Longest text that a message expression may make, in bytes.
@@ -210,7 +210,7 @@ fn evaluate<'a>(program: &'a Checked, mut scope: Scope<'a>) -> (Outcome, Meter) 
         let outcome = eval::eval(&program.expr, &mut scope);
         (outcome, scope.meter())
     };
-    match parse::with_stack_for(program.depth, work) {
+    match stack::for_depth(program.depth, work) {
         // Whatever would have come of it.
         Ok((_, meter)) if meter.is_exceeded() => (Err(EXCEEDED.into()), meter),
         Ok(done) => done,
