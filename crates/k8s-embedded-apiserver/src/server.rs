@@ -166,7 +166,11 @@ impl EmbeddedApiServer {
                     method: parts.method.clone(),
                     target,
                     query: Query::parse(parts.uri.query()),
-                    content_type: header(CONTENT_TYPE).map(String::from),
+                    // What is no text is no media type, and not the absence of one.
+                    content_type: parts
+                        .headers
+                        .get(CONTENT_TYPE)
+                        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
                     user_agent: header(USER_AGENT).map(String::from),
                     body,
                     user: user.unwrap_or_default(),

@@ -119,6 +119,7 @@ async fn content_types_as_go_reads_them() {
             ("application/json, application/yaml", false),
             ("*/*", false),
             ("text/json", false),
+            ("ä", false),
         ] {
             let body = json!({"metadata": {"name": "a"}});
             let headers = [("content-type", type_)];
