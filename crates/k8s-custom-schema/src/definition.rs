@@ -205,7 +205,10 @@ fn children(schema: &Value) -> Vec<(String, &Value)> {
 /// Whether a schema sets a default anywhere.
 #[must_use]
 pub fn has_defaults(schema: &Value) -> bool {
-    is_set(schema, "default") || children(schema).iter().any(|(_, child)| has_defaults(child))
+    is_set(schema, "default")
+        || children(schema)
+            .iter()
+            .any(|(_, child)| has_defaults(child))
 }
 
 /// Why a schema cannot be read as a structural one.
