@@ -246,7 +246,7 @@ pub fn print_float(value: f64) -> String {
         return if value > 0.0 { "+Inf" } else { "-Inf" }.into();
     }
     let size = value.abs();
-    if size != 0.0 && !(1e-4..1e21).contains(&size) {
+    if size != 0.0 && !(1e-4..1e6).contains(&size) {
         let text = format!("{value:e}");
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let (sign, exponent) = match exponent.strip_prefix('-') {

@@ -44,3 +44,31 @@ pub(crate) fn keyed<'a>(schema: &Structural, list: &'a [Value], item: &Value) ->
     list.iter()
         .find(|other| other.is_object() && keys(other) == wanted)
 }
+
+/// Whether a value is what it was, so that it may stay as wrong as it was.
+///
+/// Every field of an object and every item of a list of type `map` must be known from before; what no schema tells
+/// of is not.
+pub(crate) fn is_same(schema: Option<&Structural>, old: &Value, new: &Value) -> bool {
+    match (old, new) {
+        (Value::Object(was), Value::Object(is)) => {
+            was.len() == is.len()
+                && is.iter().all(|(name, value)| {
+                    let field = schema.and_then(|schema| schema.field(name));
+                    let before = was.get(name).filter(|_| field.is_some());
+                    before.is_some_and(|before| is_same(field, before, value))
+                })
+        }
+        (Value::Array(was), Value::Array(is)) => {
+            let Some(schema) = schema.filter(|one| one.list_type.as_deref() == Some("map")) else {
+                return was == is;
+            };
+            was.len() == is.len()
+                && is.iter().all(|item| {
+                    keyed(schema, was, item)
+                        .is_some_and(|before| is_same(schema.items.as_deref(), before, item))
+                })
+        }
+        _ => old == new,
+    }
+}

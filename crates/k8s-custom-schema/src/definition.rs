@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::cel::{Ratchet, Report, Rules, compile_rules};
 use crate::path::Path;
 use crate::structural::Structural;
-use crate::{field_path, formats, prune, structure, values};
+use crate::{embedded, field_path, formats, prune, structure, values};
 
 /// Parts of a schema that no definition may have.
 const UNSUPPORTED: &[&str] = &[
@@ -284,7 +284,11 @@ fn defaults(schema: &Structural, path: &Path, is_root: bool, errors: &mut Vec<Fi
             let why = "must not have unknown fields";
             errors.push(FieldError::invalid(at.text(), default.clone(), why));
         }
-        let found = values::check(schema, default, &at, None);
+        let mut found = Vec::new();
+        embedded::types(default, schema, is_root, &at, &mut found);
+        if found.is_empty() {
+            found = values::check(&schema.without_int_or_string(), default, &at, None);
+        }
         if found.is_empty() {
             if let Some(rules) = Rules::new(schema, is_root || schema.embedded) {
                 for old in [Some(default), None] {
@@ -674,8 +678,7 @@ impl Check {
 
     fn compiled(&mut self, schema: &Structural, is_resource: bool, at: &Path, place: &Place) {
         let Some(compiled) = compile_rules(schema, is_resource) else {
-            let why =
-                "internal error: failed to retrieve type information for x-kubernetes-validations";
+            let why = "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
             self.rules.push(FieldError::internal(at.text(), why));
             return;
         };

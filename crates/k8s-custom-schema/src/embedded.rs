@@ -88,12 +88,39 @@ pub(crate) fn check(
     }
 }
 
-fn type_and_metadata(
-    object: &Value,
+/// Every error of the type of whole objects within a default.
+pub(crate) fn types(
+    value: &Value,
+    schema: &Structural,
+    is_resource: bool,
     path: &Path,
-    metadata: &Metadata,
     errors: &mut Vec<FieldError>,
 ) {
+    match value {
+        Value::Object(map) => {
+            if is_resource || schema.embedded {
+                type_of(value, path, errors);
+            }
+            for (key, value) in map {
+                if let Some(property) = schema.properties.get(key) {
+                    types(value, property, false, &path.child(key), errors);
+                } else if let Some(values) = schema.additional_schema() {
+                    types(value, values, false, &path.key(key), errors);
+                }
+            }
+        }
+        Value::Array(list) => {
+            if let Some(items) = &schema.items {
+                for (index, item) in list.iter().enumerate() {
+                    types(item, items, false, &path.index(index), errors);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn type_of(object: &Value, path: &Path, errors: &mut Vec<FieldError>) {
     for key in ["apiVersion", "kind"] {
         let path = path.child(key).text();
         let Some(value) = object.get(key) else {
@@ -116,6 +143,15 @@ fn type_and_metadata(
             errors.push(FieldError::invalid(path, text, why));
         }
     }
+}
+
+fn type_and_metadata(
+    object: &Value,
+    path: &Path,
+    metadata: &Metadata,
+    errors: &mut Vec<FieldError>,
+) {
+    type_of(object, path, errors);
     if let Some(sent) = object.get("metadata") {
         let path = path.child("metadata").text();
         match (metadata.read)(sent) {

@@ -82,6 +82,38 @@ pub(crate) struct Rule {
     pub(crate) optional_old_self: Option<bool>,
 }
 
+impl Structural {
+    /// The same schema, with nothing said of the type of what is an integer or a string.
+    pub(crate) fn without_int_or_string(&self) -> Self {
+        let boxed = |of: &Option<Box<Self>>| {
+            let of = of.as_deref();
+            of.map(|of| Box::new(of.without_int_or_string()))
+        };
+        let all = |of: &[Self]| of.iter().map(Self::without_int_or_string).collect();
+        Self {
+            int_or_string: false,
+            properties: self
+                .properties
+                .iter()
+                .map(|(name, of)| (name.clone(), of.without_int_or_string()))
+                .collect(),
+            items: boxed(&self.items),
+            additional: self.additional.as_ref().map(|of| match of {
+                Additional::Schema(of) => Additional::Schema(Box::new(of.without_int_or_string())),
+                Additional::Allowed(allowed) => Additional::Allowed(*allowed),
+            }),
+            checks: Checks {
+                all_of: all(&self.checks.all_of),
+                any_of: all(&self.checks.any_of),
+                one_of: all(&self.checks.one_of),
+                not: boxed(&self.checks.not),
+                ..self.checks.clone()
+            },
+            ..self.clone()
+        }
+    }
+}
+
 struct Fields<'a>(&'a Map<String, Value>);
 
 impl<'a> Fields<'a> {

@@ -122,7 +122,9 @@ impl Outcome {
 /// Checks a value whose old one may be known: if it is the same, it may stay as wrong as it was.
 fn node(schema: &Structural, value: &Value, path: &str, old: Option<Old<'_>>) -> Outcome {
     let mut outcome = plain(schema, value, path, old);
-    if !outcome.is_valid() && old.is_some_and(|old| old.value == value) {
+    if !outcome.is_valid()
+        && old.is_some_and(|old| correlate::is_same(old.schema, old.value, value))
+    {
         outcome.errors.clear();
     }
     outcome

@@ -92,7 +92,11 @@ fn resource(group: &str, version: &str, rest: &[&str], registry: &Registry) -> R
         return unknown(group, version, registry);
     }
     if subresource.is_some_and(|subresource| !has_subresource(&kind, subresource)) {
-        return unknown(group, version, registry);
+        return match name.filter(|_| kind.custom.is_some()) {
+            // A definition has one handler for all below its resource.
+            Some(name) => Route::Refused(Failure::not_found(group, &kind.plural, name)),
+            None => unknown(group, version, registry),
+        };
     }
     Route::Target(Target {
         kind,

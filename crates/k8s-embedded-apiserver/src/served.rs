@@ -15,16 +15,20 @@ const CUSTOM_VERBS: &[&str] = &[
     "update",
     "watch",
 ];
+
+/// What is told of a resource whose definition is going away.
+const TERMINATING_VERBS: &[&str] = &["delete", "deletecollection", "get", "list", "watch"];
+
 /// Every resource, the built-in ones first.
 pub(crate) fn resources(registry: &Registry) -> Vec<ApiResource> {
     registry.kinds().map(|kind| resource(kind)).collect()
 }
 
 fn resource(kind: &Kind) -> ApiResource {
-    let verbs = if kind.is_custom() {
-        CUSTOM_VERBS
-    } else {
-        kind.verbs
+    let verbs = match &kind.custom {
+        None => kind.verbs,
+        Some(custom) if custom.terminating => TERMINATING_VERBS,
+        Some(_) => CUSTOM_VERBS,
     };
     let texts =
         |texts: &[std::borrow::Cow<'static, str>]| texts.iter().map(ToString::to_string).collect();

@@ -381,6 +381,9 @@ impl Checker<'_> {
         );
         let args: Vec<Ty> = call.args.iter().map(|arg| self.expr(arg)).collect();
         self.mixed = was_mixed;
+        if self.bad_literal(call) {
+            return Ty::Dyn;
+        }
         if target.is_none()
             && let Some(result) = self.operator(id, call, &args)
         {
@@ -389,8 +392,33 @@ impl Checker<'_> {
         self.found(id, name, target.as_ref(), &args)
     }
 
+    /// Tells of a pattern, a duration or a time that is written out and is none.
+    fn bad_literal(&mut self, call: &CallExpr) -> bool {
+        let name = call.func_name.as_str();
+        let Some(arg) = call.args.last() else {
+            return false;
+        };
+        let Expr::Literal(LiteralValue::String(text)) = &arg.expr else {
+            return false;
+        };
+        let text = text.inner();
+        let is_good = match name {
+            "matches" => crate::pattern::compile(text).is_ok(),
+            "duration" => super::functions::parse_duration(text).is_some(),
+            "timestamp" => text.parse::<jiff::Timestamp>().is_ok(),
+            _ => true,
+        };
+        if !is_good {
+            self.error(arg.id, format!("invalid {name} argument"));
+        }
+        !is_good
+    }
+
     fn found(&mut self, id: u64, name: &str, target: Option<&Ty>, args: &[Ty]) -> Ty {
         match signatures::find(name, target, args) {
+            Found::Result(Ty::String | Ty::Bool | Ty::Bytes | Ty::Timestamp) if name == "sum" => {
+                self.no_overload(id, name, target, args)
+            }
             Found::Result(ty) => ty,
             Found::NoOverload => self.no_overload(id, name, target, args),
             Found::Unknown => self.error(

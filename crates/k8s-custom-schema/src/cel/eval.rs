@@ -132,9 +132,18 @@ pub(super) fn eval<'a>(expr: &'a IdedExpr, scope: &mut Scope<'a>) -> Outcome {
     }
 }
 
+/// The entry of a name, which may be a reserved word that is not escaped.
+fn entry<'a>(map: &'a super::value::Map, field: &str) -> Option<&'a Val> {
+    let known = |name: &str| map.entries.get(&Key::Str(name.into()));
+    known(field).or_else(|| {
+        let escaped = super::escape(field).filter(|_| super::is_reserved(field))?;
+        known(&escaped)
+    })
+}
+
 fn select(operand: &Val, field: &str) -> Outcome {
     match operand {
-        Val::Map(map) => match map.entries.get(&Key::Str(field.into())) {
+        Val::Map(map) => match entry(map, field) {
             Some(value) => usable(value.clone()),
             None => Err(format!("no such key: {field}")),
         },
@@ -151,7 +160,7 @@ fn select(operand: &Val, field: &str) -> Outcome {
 
 fn is_set(operand: &Val, field: &str) -> Result<bool, String> {
     match operand {
-        Val::Map(map) => Ok(map.entries.contains_key(&Key::Str(field.into()))),
+        Val::Map(map) => Ok(entry(map, field).is_some()),
         Val::Optional(inner) => inner
             .as_ref()
             .map_or(Ok(false), |value| is_set(value, field)),

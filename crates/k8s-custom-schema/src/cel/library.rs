@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use k8s_api_schema::quote;
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::objects::{Key as OtherKey, Map as OtherMap};
 use kube_cel::cel::{Context, ExecutionError, Program, Value};
 
+use super::addresses;
 use super::cost::{EXCEEDED, LARGEST_TEXT};
 use super::eval::Outcome;
 use super::value::{Key, Val};
@@ -30,6 +32,14 @@ pub(super) fn call(name: &str, target: Option<&Val>, args: &[Val]) -> Outcome {
         && has_many_places(format)
     {
         return Err("invalid precision in format string".into());
+    }
+    if let ("cidr" | "isCIDR", None, [Val::Str(text)]) = (name, target, args)
+        && addresses::has_padded_bits(text)
+    {
+        return match name {
+            "cidr" => Err(addresses::no_cidr(text)),
+            _ => Ok(Val::Bool(false)),
+        };
     }
     let offset = usize::from(target.is_some());
     let params: Vec<String> = (0..args.len())
@@ -53,13 +63,9 @@ pub(super) fn call(name: &str, target: Option<&Val>, args: &[Val]) -> Outcome {
         }
         match program.execute(&scope) {
             Ok(value) => from_other(value, name),
-            Err(ExecutionError::FunctionError { message, .. }) => Err(match args {
-                [Val::Str(text)] if name == "url" => format!(
-                    "URL parse error during conversion from string: parse {text:?}: {}",
-                    no_url(text)
-                ),
-                _ => message,
-            }),
+            Err(ExecutionError::FunctionError { message, .. }) => {
+                Err(words(name, target, args).unwrap_or(message))
+            }
             Err(ExecutionError::NoSuchKey(key)) => Err(format!("no such key: {key}")),
             Err(_) => Err("no such overload".into()),
         }
@@ -121,6 +127,38 @@ fn has_many_places(format: &str) -> bool {
             || digits.len() > 18
     })
 }
+
+/// What the real server says where a function fails; none where it says what the library does.
+fn words(name: &str, target: Option<&Val>, args: &[Val]) -> Option<String> {
+    let conversion = "parse error during conversion from string";
+    Some(match (name, target, args) {
+        ("url", None, [Val::Str(text)]) => {
+            format!("URL {conversion}: parse {}: {}", quote(text), no_url(text))
+        }
+        ("ip", None, [Val::Str(text)]) => addresses::no_ip(text),
+        ("cidr", None, [Val::Str(text)]) => addresses::no_cidr(text),
+        ("quantity", None, [Val::Str(_)]) => NO_QUANTITY.into(),
+        ("asInteger", Some(_), []) => "cannot convert value to integer".into(),
+        ("min" | "max", Some(Val::List(list)), []) if list.items.is_empty() => {
+            format!("{name} called on empty list")
+        }
+        ("substring", Some(_), [Val::Int(start), Val::Int(end)]) if start > end => {
+            format!("invalid substring range. start: {start}, end: {end}")
+        }
+        ("charAt" | "substring" | "indexOf" | "lastIndexOf", Some(Val::Str(text)), args) => {
+            let length = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+            let outside = args.iter().find_map(|arg| match arg {
+                Val::Int(index) if !(0..=length).contains(index) => Some(index),
+                _ => None,
+            })?;
+            format!("index out of range: {outside}")
+        }
+        _ => return None,
+    })
+}
+
+const NO_QUANTITY: &str =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 /// Why a text is no URL, in the words of Go's parser.
 fn no_url(text: &str) -> &'static str {

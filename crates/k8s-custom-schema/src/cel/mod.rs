@@ -4,6 +4,7 @@
 //! Kubernetes' own, so that checking and evaluating is done here. Functions of Kubernetes' libraries are those of
 //! the crate `kube-cel`.
 
+mod addresses;
 mod arithmetic;
 mod check;
 mod cost;
@@ -19,31 +20,51 @@ mod value;
 
 pub(crate) use rules::{Ratchet, Report, Rules, compile_rules};
 
-/// A field name as CEL can write it; none where it cannot be written.
+/// Words of CEL that no variable may be named.
+const RESERVED: &[&str] = &[
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// The ways in which CEL can write a field name; none where it cannot be written.
+pub(crate) fn names(name: &str) -> Vec<String> {
+    let Some(escaped) = escape(name) else {
+        return Vec::new();
+    };
+    // A word that is only reserved may be written as it is, too.
+    if is_reserved(name) {
+        vec![escaped, name.to_owned()]
+    } else {
+        vec![escaped]
+    }
+}
+
+/// Whether a word is reserved, and is not one of the language that means something else.
+fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name) && !matches!(name, "true" | "false" | "null" | "in")
+}
+
+/// A field name as CEL can always write it; none where it cannot be written.
 pub(crate) fn escape(name: &str) -> Option<String> {
-    const RESERVED: &[&str] = &[
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ];
     if RESERVED.contains(&name) {
         return Some(format!("__{name}__"));
     }

@@ -95,8 +95,11 @@ impl Ty {
                     .properties
                     .iter()
                     .filter_map(|(name, property)| {
-                        let name = super::escape(name)?;
                         Some((name, Self::of(property, property.embedded)?))
+                    })
+                    .flat_map(|(name, ty)| {
+                        let names = super::names(name).into_iter();
+                        names.map(move |name| (name, ty.clone()))
                     })
                     .collect();
                 if is_resource {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::attributes::Attributes;
+use super::impersonation::Mode;
 use super::rbac::{Decision, Rbac};
 use super::tokens::Signer;
 use super::user::User;
@@ -20,7 +21,12 @@ pub(crate) struct Access {
     /// Signs tokens of service accounts.
     pub(crate) signer: Signer,
     rbac: Option<Rbac>,
+    /// How each user last made a request in the name of another.
+    pub(super) modes: HashMap<String, Mode>,
 }
+
+/// How many users' modes are remembered; beyond, all are forgotten.
+const MODES: usize = 10_000;
 
 impl Access {
     pub(crate) fn new(signer: Signer) -> Self {
@@ -29,7 +35,18 @@ impl Access {
             tokens: HashMap::new(),
             signer,
             rbac: None,
+            modes: HashMap::new(),
         }
+    }
+
+    pub(super) fn remember_mode(&mut self, user: &str, mode: Mode) {
+        if self.modes.get(user) == Some(&mode) {
+            return;
+        }
+        if self.modes.len() >= MODES {
+            self.modes.clear();
+        }
+        self.modes.insert(user.to_owned(), mode);
     }
 
     /// From now on only what roles allow may be done.

@@ -1,8 +1,8 @@
 //! Requests in the name of another user.
 //!
 //! A request is allowed by one of several modes, tried in turn: the constrained ones, which also ask whether the verb
-//! may be used in the name of such a user, and the old one, which does not. Refusals are those of the first mode that
-//! applies.
+//! may be used in the name of such a user, and the old one, which does not. The mode that allowed the last request of
+//! the same user comes first. Refusals are those of the first mode that applies.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +101,7 @@ fn printed(user: &User) -> String {
 
 /// The ways to impersonate, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     AssociatedNode,
     ArbitraryNode,
     ServiceAccount,
@@ -161,12 +161,17 @@ pub(super) fn impersonate(
     wanted: &User,
 ) -> Result<User, Failure> {
     let mut first = None;
-    for mode in Mode::ALL {
+    let last = state.access.modes.get(&requestor.name).copied();
+    let others = Mode::ALL.into_iter().filter(|mode| Some(*mode) != last);
+    for mode in last.into_iter().chain(others) {
         if !mode.applies(requestor, wanted) {
             continue;
         }
         match in_mode(state, requestor, asked, wanted, mode) {
-            Ok(user) => return Ok(user),
+            Ok(user) => {
+                state.access.remember_mode(&requestor.name, mode);
+                return Ok(user);
+            }
             Err(failure) => {
                 first.get_or_insert(failure);
             }

@@ -45,16 +45,15 @@ fn set(object: &mut Value, key: &str, value: Value) {
 pub(crate) fn self_subject(
     state: &mut State,
     call: &Call,
-    mut object: Value,
+    object: Value,
 ) -> Result<Value, Failure> {
-    let now = state.source.stamp();
-    crate::metadata::metadata_mut(&mut object).insert("creationTimestamp".into(), now.into());
-    set(
-        &mut object,
-        "status",
-        json!({"userInfo": call.user.to_json()}),
-    );
-    Ok(object)
+    // Nothing of what was sent matters.
+    Ok(json!({
+        "kind": object["kind"],
+        "apiVersion": object["apiVersion"],
+        "metadata": {"creationTimestamp": state.source.stamp()},
+        "status": {"userInfo": call.user.to_json()},
+    }))
 }
 
 pub(crate) fn token(state: &mut State, _: &Call, mut object: Value) -> Result<Value, Failure> {
@@ -225,6 +224,18 @@ fn selector_errors(path: &str, selector: &Value, errors: &mut Vec<FieldError>) {
     if !raw.is_empty() && some {
         let why = "may not specified at the same time as requirements";
         errors.push(FieldError::invalid(format!("{path}.rawSelector"), raw, why));
+    }
+    if path.ends_with("labelSelector") {
+        let keys = requirements.into_iter().flatten().enumerate();
+        for (index, requirement) in keys {
+            let (key, faults) = crate::validation::key_faults(requirement);
+            let at = format!("{path}.requirements[{index}].key");
+            errors.extend(
+                faults
+                    .into_iter()
+                    .map(|fault| FieldError::invalid(at.as_str(), key, fault)),
+            );
+        }
     }
     if raw.is_empty() && !some {
         let why = format!("when {path} is specified, requirements or rawSelector is required");

@@ -63,16 +63,15 @@ pub(crate) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> 
 fn answer(state: &mut State, call: &Call, mut request: Value) -> Result<Value, Failure> {
     let name = call.target.name.as_deref().unwrap_or_default();
     let namespace = call.target.namespace.as_deref().unwrap_or_default();
-    for (key, own, what) in [
-        ("name", name, "name"),
-        ("namespace", namespace, "namespace"),
-    ] {
-        let sent = text(&request, &format!("/metadata/{key}"));
-        if !sent.is_empty() && sent != own {
-            let why = format!("must match the service account {what} if specified");
-            let error = FieldError::invalid(format!("metadata.{key}"), sent, why);
-            return Err(Failure::invalid(GROUP, KIND, name, &[error]));
-        }
+    crate::verbs::set_namespace(call, &mut request)?;
+    if state.namespace(namespace).is_none() {
+        return Err(Failure::not_found("", "namespaces", namespace));
+    }
+    let sent = text(&request, "/metadata/name");
+    if !sent.is_empty() && sent != name {
+        let why = "must match the service account name if specified";
+        let error = FieldError::invalid("metadata.name", sent, why);
+        return Err(Failure::invalid(GROUP, KIND, name, &[error]));
     }
     let key = crate::store::key(Some(namespace), name);
     let account = state.store.get("serviceaccounts", &key).cloned();

@@ -19,6 +19,17 @@ impl State {
             all.push(crds::FINALIZER.into());
         }
         set_finalizers(object, all);
+        let why =
+            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+        let now = self.source.stamp();
+        crds::set_condition(
+            object,
+            "Terminating",
+            "True",
+            "InstanceDeletionPending",
+            why,
+            &now,
+        );
     }
 
     /// Whether a definition is of a resource that is built in, which it does not get.

@@ -32,6 +32,12 @@ use agenda::Agenda;
 /// Collection of the namespaces.
 pub(crate) const NAMESPACES: &str = "namespaces";
 
+/// Collection of the jobs.
+pub(crate) const JOBS: &str = "jobs.batch";
+
+/// Collections of the kinds whose dependents stay unless a delete asks for something else.
+const LEAVING: &[&str] = &[JOBS, "replicationcontrollers"];
+
 /// Collection of the events.
 const EVENTS: &str = "events";
 
@@ -248,6 +254,10 @@ impl State {
     fn marked(&self, place: &Place, existing: &Object, manner: Manner) -> Option<Value> {
         if place.storage == NAMESPACES {
             let mut object = existing.value();
+            if !is_deleting(&object) {
+                let wanted = finalizers_for(existing, manner.propagation, true);
+                set_finalizers(&mut object, wanted);
+            }
             self.mark_namespace(&mut object);
             return Some(object);
         }
@@ -256,7 +266,11 @@ impl State {
             self.mark_definition(&mut object);
             return Some(object);
         }
-        let wanted = finalizers_for(existing, manner.propagation, place.storage != EVENTS);
+        let finalizers = existing.finalizers();
+        let says = finalizers.contains(&FOREGROUND) || finalizers.contains(&ORPHAN);
+        let leaves = !says && LEAVING.contains(&&*place.storage);
+        let propagation = manner.propagation.or(leaves.then_some(Propagation::Orphan));
+        let wanted = finalizers_for(existing, propagation, place.storage != EVENTS);
         if wanted.is_empty() && !graceful::applies(place) {
             return None;
         }

@@ -93,7 +93,14 @@ impl State {
             return;
         }
         let state = |owner: &metadata::Owner| {
-            if gone.as_ref().is_some_and(|gone| owner.is(gone)) {
+            // What is in no namespace has no owner in one.
+            let may_own = |gone: &Value| {
+                !object.namespace().is_empty() || metadata::namespace(gone).is_empty()
+            };
+            if gone
+                .as_ref()
+                .is_some_and(|gone| owner.is(gone) && may_own(gone))
+            {
                 Ownership::Absent
             } else {
                 self.ownership(&object, owner)
@@ -116,12 +123,15 @@ impl State {
             self.put_as_controller(place, new, "");
             return;
         }
+        let finalizers = object.finalizers();
+        let says = finalizers.contains(&FOREGROUND) || finalizers.contains(&ORPHAN);
         let has_dependents = !self.store.dependents(object.uid()).is_empty();
         let propagation = if states.contains(&Ownership::Waiting) && has_dependents {
             self.break_circle(place, &object);
             Some(Propagation::Foreground)
         } else {
-            None
+            // What its finalizers say stays.
+            (!says).then_some(Propagation::Background)
         };
         let manner = super::Manner {
             propagation,

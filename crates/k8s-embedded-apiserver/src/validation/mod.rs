@@ -114,6 +114,12 @@ fn without_repeats(errors: Vec<FieldError>) -> Vec<FieldError> {
 }
 
 /// What is wrong with a name that should be a DNS label.
+pub(crate) fn key_faults(requirement: &Value) -> (&str, Vec<String>) {
+    let key = path::text(requirement, "key");
+    (key, names::label_key(key))
+}
+
+/// What is wrong with a DNS label.
 pub(crate) fn dns_label_faults(name: &str) -> Vec<String> {
     names::label_1123(name)
 }

@@ -115,14 +115,16 @@ pub(super) fn insert(
 pub(crate) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), Failure> {
     let sent = metadata::namespace(object);
     let own = call.namespace().unwrap_or_default();
+    if own.is_empty() {
+        metadata_mut(object).remove("namespace");
+        return Ok(());
+    }
     if !sent.is_empty() && sent != own {
         return Err(Failure::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
-    if !own.is_empty() {
-        metadata_mut(object).insert("namespace".into(), own.into());
-    }
+    metadata_mut(object).insert("namespace".into(), own.into());
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use super::{Answer, Call, list};
 use crate::admission;
 use crate::body;
 use crate::kinds::Deleted;
-use crate::lifecycle::{Deletion, Manner, NAMESPACES, Propagation, State};
+use crate::lifecycle::{self, Deletion, Manner, NAMESPACES, Propagation, State};
 use crate::metadata::{self, Meta as _};
 use crate::object::Object;
 use crate::status::{self, Failure};
@@ -21,6 +21,8 @@ struct DeleteOptions {
     uid: Option<String>,
     version: Option<String>,
     dry_run: bool,
+    /// Whether who asks wants to know that the object is not gone yet.
+    tells_held: bool,
 }
 
 impl DeleteOptions {
@@ -35,13 +37,12 @@ impl DeleteOptions {
                 call.query.dry_run("DeleteOptions")?,
             );
         }
+        // With a body the query does not matter.
         let options = read_body(call)?;
-        let texts = |key: &str| metadata::texts(options.get(key));
-        let dry_run = match texts("dryRun").as_slice() {
-            [] => call.query.dry_run("DeleteOptions")?,
-            ["All"] => true,
+        let dry_run = match metadata::texts(options.get("dryRun")) {
+            all if all.iter().all(|stage| *stage == "All") => !all.is_empty(),
             other => {
-                let error = FieldError::not_supported("dryRun", other.to_vec(), &["All"]);
+                let error = FieldError::not_supported("dryRun", other, &["All"]);
                 return Err(Failure::invalid(
                     "meta.k8s.io",
                     "DeleteOptions",
@@ -50,8 +51,7 @@ impl DeleteOptions {
                 ));
             }
         };
-        let policy =
-            Some(metadata::text(&options, "/propagationPolicy")).filter(|text| !text.is_empty());
+        let policy = options.get("propagationPolicy").and_then(Value::as_str);
         let orphan = options.get("orphanDependents").and_then(Value::as_bool);
         let grace = options.get("gracePeriodSeconds").and_then(Value::as_i64);
         let given = |pointer: &str| {
@@ -92,8 +92,25 @@ impl DeleteOptions {
         Ok(Self {
             manner: Manner { propagation, grace },
             dry_run,
+            tells_held: orphan == Some(false),
             ..Self::default()
         })
+    }
+
+    /// Namespaces have words of their own.
+    fn check_namespace(&self, object: &Object) -> Result<(), Failure> {
+        for (what, wanted, found) in [
+            ("UID", &self.uid, object.uid()),
+            ("ResourceVersion", &self.version, object.version()),
+        ] {
+            if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
+                let why = format!(
+                    "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+                );
+                return Err(Failure::conflict("", NAMESPACES, object.name(), &why));
+            }
+        }
+        Ok(())
     }
 
     /// 409 where the object is not the one that was meant.
@@ -101,6 +118,9 @@ impl DeleteOptions {
         let (group, kind) = super::subject(call.kind());
         let name = object.name();
         let (uid, version) = (object.uid(), object.version());
+        if call.kind().storage == NAMESPACES {
+            return self.check_namespace(object);
+        }
         if let Some(wanted) = self.uid.as_deref().filter(|wanted| *wanted != uid) {
             return Err(Failure::uid_precondition(group, kind, name, wanted, uid));
         }
@@ -110,6 +130,17 @@ impl DeleteOptions {
             ));
         }
         Ok(())
+    }
+}
+
+/// What a delete does to dependents unless it says so may surprise.
+fn warnings(call: &Call, options: &DeleteOptions) -> Vec<String> {
+    const JOBS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
+    let is_job = call.kind().storage == lifecycle::JOBS;
+    if is_job && options.manner.propagation.is_none() {
+        vec![JOBS.into()]
+    } else {
+        Vec::new()
     }
 }
 
@@ -127,9 +158,21 @@ fn read_body(call: &Call) -> Result<Value, Failure> {
     if options.is_null() {
         options = Value::Object(serde_json::Map::new());
     }
+    let sort = match &options {
+        Value::Object(_) => None,
+        Value::Array(_) => Some("array"),
+        Value::String(_) => Some("string"),
+        Value::Number(_) => Some("number"),
+        _ => Some("bool"),
+    };
+    if let Some(sort) = sort {
+        return Err(Failure::bad_request(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {sort} into Go value of type struct {{ APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+        )));
+    }
     // An option of a wrong type must not pass for one that was not given: it might be the dry run.
     body::typed(&options, ("", "v1", "DeleteOptions"))
-        .map_err(|why| Failure::bad_request(format!("DeleteOptions cannot be read: {why}")))
+        .map_err(|why| Failure::bad_request(why.to_string()))
 }
 
 fn check_type(version: &str, kind: &str) -> Result<(), Failure> {
@@ -171,15 +214,18 @@ pub(super) fn delete(state: &mut State, call: &Call) -> Result<Answer, Failure> 
         state.delete(&place, options.manner)
     }
     .ok_or_else(|| call.not_found())?;
-    Ok(answer(call, &deletion))
+    Ok(answer(call, &options, &deletion))
 }
 
-fn answer(call: &Call, deletion: &Deletion) -> Answer {
+fn answer(call: &Call, options: &DeleteOptions, deletion: &Deletion) -> Answer {
     let kind = call.kind();
+    let warnings = warnings(call, options);
     match deletion {
-        Deletion::Held(object) => call.object(200, object, Vec::new()),
+        Deletion::Held(object) => {
+            call.object(if options.tells_held { 202 } else { 200 }, object, warnings)
+        }
         Deletion::Gone(object) if kind.deleted == Deleted::Object => {
-            call.object(200, object, Vec::new())
+            call.object(200, object, warnings)
         }
         Deletion::Gone(object) => {
             let status = status::deleted(&kind.group, &kind.plural, object.name(), object.uid());
