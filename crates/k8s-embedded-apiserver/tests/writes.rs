@@ -222,7 +222,8 @@ async fn without_a_status_subresource_status_is_content() {
     let (code, answer) = api
         .merge(&format!("{WIDGETS}/a/status"), json!({"status": {"n": 1}}))
         .await;
-    assert_eq!((code, answer), (404, json!("404 page not found\n")));
+    let message = json!("widgets.example.com \"a\" not found");
+    assert_eq!((code, &answer["message"]), (404, &message));
 }
 
 #[tokio::test]
