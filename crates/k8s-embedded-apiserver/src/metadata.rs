@@ -92,7 +92,9 @@ pub(crate) fn finalizers<M: Meta + ?Sized>(object: &M) -> Vec<&str> {
 /// The owners of an object.
 /// Leaves one of owners that are told twice, and gives back the warning of it.
 pub(crate) fn one_of_each_owner(object: &mut Value) -> Option<String> {
-    let owners = object.pointer_mut("/metadata/ownerReferences")?.as_array_mut()?;
+    let owners = object
+        .pointer_mut("/metadata/ownerReferences")?
+        .as_array_mut()?;
     let mut twice: Vec<String> = Vec::new();
     let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
     for owner in owners.drain(..) {

@@ -137,7 +137,12 @@ fn is_repository(name: &str) -> bool {
         _ => name,
     };
     // An image without a place is one of the library.
-    let length = path.len() + if name.contains('/') { 0 } else { "library/".len() };
+    let length = path.len()
+        + if name.contains('/') {
+            0
+        } else {
+            "library/".len()
+        };
     if length > MAX_PATH {
         return false;
     }

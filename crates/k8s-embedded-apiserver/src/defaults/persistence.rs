@@ -91,7 +91,12 @@ pub(crate) fn new_persistent_volume(object: &mut Value) {
 
 /// The time of a phase is the server's where the writer does not tell another.
 pub(crate) fn updated_persistent_volume(object: &mut Value, old: &Value, now: &str) {
-    let of = |object: &Value, field| object.get("status").and_then(|status| status.get(field)).cloned();
+    let of = |object: &Value, field| {
+        object
+            .get("status")
+            .and_then(|status| status.get(field))
+            .cloned()
+    };
     let (time, before) = (of(object, PHASE_TIME), of(old, PHASE_TIME));
     let is_same_phase = of(object, "phase") == of(old, "phase");
     let new = match (is_same_phase, time) {

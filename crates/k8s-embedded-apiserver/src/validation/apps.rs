@@ -202,7 +202,9 @@ fn claims(path: Path<'_>, spec: &Value, errors: &mut Errors) {
     for (index, claim) in list(spec, "volumeClaimTemplates").iter().enumerate() {
         let claim_path = path.index(index);
         let path = claim_path.child("spec").to_string();
-        errors.0.extend(persistence::claim_spec(&path, &claim["spec"]));
+        errors
+            .0
+            .extend(persistence::claim_spec(&path, &claim["spec"]));
     }
 }
 

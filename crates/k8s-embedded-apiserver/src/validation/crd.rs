@@ -140,7 +140,11 @@ fn spec_names(spec: &Value, errors: &mut Vec<FieldError>) {
         };
         if !faults.is_empty() {
             let why = format!("{prefix}{}", faults.join(","));
-            errors.push(FieldError::invalid(format!("spec.names.{field}"), name, why));
+            errors.push(FieldError::invalid(
+                format!("spec.names.{field}"),
+                name,
+                why,
+            ));
         }
     }
     labels(spec, "shortNames", errors);

@@ -40,9 +40,14 @@ pub(super) fn versions(spec: &Value, errors: &mut Vec<FieldError>) {
         deprecation(&path, version, errors);
         let own = |field| (!is_shared(versions, field)).then(|| format!("{path}.{field}"));
         let places = PARTS.map(own);
-        parts(places.each_ref().map(Option::as_deref), version, has_status(version), errors);
+        parts(
+            places.each_ref().map(Option::as_deref),
+            version,
+            has_status(version),
+            errors,
+        );
     }
-    counts(versions, errors);
+    counts(spec, versions, errors);
     let first = versions.first().map_or("", |first| text(first, "/name"));
     if !first.is_empty() {
         name("spec.version", first, errors);
@@ -78,10 +83,19 @@ const PARTS: [&str; 4] = [
 
 /// Adds the errors of the parts that have a place.
 fn parts(places: [Option<&str>; 4], version: &Value, status: bool, errors: &mut Vec<FieldError>) {
-    let [schema_path, subresources_path, columns_path, selectable_path] = places;
+    let [
+        schema_path,
+        subresources_path,
+        columns_path,
+        selectable_path,
+    ] = places;
     let schema = schema(version);
     if let (Some(path), Some(schema)) = (schema_path, schema) {
-        errors.extend(check_schema(&format!("{path}.openAPIV3Schema"), schema, status));
+        errors.extend(check_schema(
+            &format!("{path}.openAPIV3Schema"),
+            schema,
+            status,
+        ));
     }
     if let Some(path) = subresources_path {
         subresources(path, version, errors);
@@ -147,9 +161,10 @@ fn no_defaults_of_unknown_fields(spec: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn counts(versions: &[Value], errors: &mut Vec<FieldError>) {
+fn counts(spec: &Value, versions: &[Value], errors: &mut Vec<FieldError>) {
     let mut fault = |why: &str| {
-        let error = FieldError::invalid("spec.versions", versions.to_vec(), why);
+        let sent = spec.get("versions").cloned().unwrap_or_default();
+        let error = FieldError::invalid("spec.versions", sent, why);
         errors.push(match printed(versions) {
             Some(printed) => error.printed(printed),
             None => error,

@@ -78,8 +78,14 @@ pub(crate) fn endpoint_slice(object: &Value, old: Option<&Value>) -> Vec<FieldEr
 }
 
 fn zones(path: &str, endpoint: &Value, errors: &mut Vec<FieldError>) {
-    let zones = endpoint.pointer("/hints/forZones").and_then(Value::as_array);
-    let zones: Vec<_> = zones.into_iter().flatten().map(|zone| text(zone, "name")).collect();
+    let zones = endpoint
+        .pointer("/hints/forZones")
+        .and_then(Value::as_array);
+    let zones: Vec<_> = zones
+        .into_iter()
+        .flatten()
+        .map(|zone| text(zone, "name"))
+        .collect();
     for (index, zone) in zones.iter().enumerate() {
         let path = format!("{path}.hints.forZones[{index}].name");
         if zones[..index].contains(zone) {
