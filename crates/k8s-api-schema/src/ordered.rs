@@ -37,6 +37,13 @@ impl TakenApart {
             whole => whole,
         }
     }
+
+    fn item(&self, index: usize) -> &Self {
+        match self {
+            Self::Members(_) => self.member(&index.to_string()),
+            whole => whole,
+        }
+    }
 }
 
 /// Compact JSON of a value of a type, as Go writes it: fields in the order of the type, keys of maps by name, and `<`,
@@ -68,9 +75,25 @@ pub fn print_members(
     type_: Option<(&Schema, TypeId)>,
     left_out: &[&str],
 ) -> String {
-    let mut out = String::with_capacity(512);
+    let mut out = String::with_capacity(length_of_object(object));
     write_object(&mut out, object, type_, &TakenApart::Nothing, left_out);
     out
+}
+
+/// About how long the text of a value is: enough, unless many characters have to be escaped.
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(_) => 20,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| length(item) + 1).sum::<usize>(),
+        Value::Object(map) => length_of_object(map),
+    }
+}
+
+fn length_of_object(map: &Map<String, Value>) -> usize {
+    let members = map.iter().map(|(key, value)| key.len() + length(value) + 4);
+    2 + members.sum::<usize>()
 }
 
 fn write_value(
@@ -93,12 +116,15 @@ fn write_value(
                 if index > 0 {
                     out.push(',');
                 }
-                write_value(out, item, of_items, apart.member(&index.to_string()));
+                write_value(out, item, of_items, apart.item(index));
             }
             out.push(']');
         }
         Value::String(text) => write_text(out, text),
-        scalar => out.push_str(&scalar.to_string()),
+        scalar => {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "{scalar}");
+        }
     }
 }
 
@@ -109,30 +135,50 @@ fn write_object(
     apart: &TakenApart,
     left_out: &[&str],
 ) {
-    let mut members: Vec<(u32, &String, &Value, Option<TypeId>)> = map
+    let kept = map
         .iter()
-        .filter(|(key, _)| !left_out.contains(&key.as_str()))
-        .map(|(key, value)| {
-            let (position, member) =
-                type_.map_or((0, None), |(schema, id)| member_type(schema, id, key));
-            (position, key, value, member)
-        })
-        .collect();
-    if *apart == TakenApart::Nothing {
-        // Members are by name already, and stay so where their places are the same.
-        members.sort_by_key(|(position, ..)| *position);
-    }
+        .filter(|(key, _)| !left_out.contains(&key.as_str()));
+    let by_name = *apart != TakenApart::Nothing || !type_.is_some_and(has_places);
     out.push('{');
-    for (index, (_, key, value, member)) in members.into_iter().enumerate() {
-        if index > 0 {
+    let mut first = true;
+    let mut write = |key: &str, value: &Value, member: Option<TypeId>| {
+        if !std::mem::take(&mut first) {
             out.push(',');
         }
         write_text(out, key);
         out.push(':');
         let member = type_.and_then(|(schema, _)| Some((schema, member?)));
         write_value(out, value, member, apart.member(key));
+    };
+    let member_of =
+        |key: &str| type_.map_or((0, None), |(schema, id)| member_type(schema, id, key));
+    if by_name {
+        for (key, value) in kept {
+            write(key, value, member_of(key).1);
+        }
+    } else {
+        let mut members: Vec<(u32, &String, &Value, Option<TypeId>)> =
+            Vec::with_capacity(map.len());
+        members.extend(kept.map(|(key, value)| {
+            let (position, member) = member_of(key);
+            (position, key, value, member)
+        }));
+        // Members are by name already, and stay so where their places are the same.
+        members.sort_by_key(|(position, ..)| *position);
+        for (_, key, value, member) in members {
+            write(key, value, member);
+        }
     }
     out.push('}');
+}
+
+/// Whether the members of a value of a type have places other than by name.
+fn has_places((schema, id): (&Schema, TypeId)) -> bool {
+    match schema.get(id) {
+        Type::Struct(_) => true,
+        Type::Any => schema.either(id).is_some(),
+        _ => false,
+    }
 }
 
 /// The place and the type of a member of a value of a type.
@@ -153,22 +199,34 @@ fn member_type(schema: &Schema, id: TypeId, key: &str) -> (u32, Option<TypeId>) 
 /// A text with the escapes that Go makes.
 fn write_text(out: &mut String, text: &str) {
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\u{1f}' => {
-                // Writing to a String cannot fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
+    // What was not written yet begins here.
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let (escape, length) = match byte {
+            b'"' => ("\\\"", 1),
+            b'\\' => ("\\\\", 1),
+            b'\n' => ("\\n", 1),
+            b'\r' => ("\\r", 1),
+            b'\t' => ("\\t", 1),
+            0x8 => ("\\b", 1),
+            0xc => ("\\f", 1),
+            b'<' => ("\\u003c", 1),
+            b'>' => ("\\u003e", 1),
+            b'&' => ("\\u0026", 1),
+            0..=0x1f => ("", 1),
+            0xe2 if text[at..].starts_with('\u{2028}') => ("\\u2028", 3),
+            0xe2 if text[at..].starts_with('\u{2029}') => ("\\u2029", 3),
+            _ => continue,
+        };
+        out.push_str(&text[plain..at]);
+        out.push_str(escape);
+        if escape.is_empty() {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{byte:04x}");
         }
+        plain = at + length;
     }
+    out.push_str(&text[plain..]);
     out.push('"');
 }
 
@@ -178,6 +236,26 @@ mod tests {
 
     use super::*;
     use crate::builtin;
+
+    #[test]
+    fn texts_are_escaped() {
+        for (text, expected) in [
+            ("", ""),
+            (
+                "plain é \u{e2}\u{2027}\u{202a}",
+                "plain é \u{e2}\u{2027}\u{202a}",
+            ),
+            ("\u{2028}a\u{2029}", r"\u2028a\u2029"),
+            ("\"\\/\n\r\t\u{8}\u{c}", r#"\"\\/\n\r\t\b\f"#),
+            (
+                "<>&\0\u{1f}\u{7f}",
+                "\\u003c\\u003e\\u0026\\u0000\\u001f\u{7f}",
+            ),
+        ] {
+            let printed = print_ordered(&text.into(), None, &TakenApart::Nothing);
+            assert_eq!(printed, format!("\"{expected}\""));
+        }
+    }
 
     #[test]
     fn what_is_taken_apart_comes_by_name() {

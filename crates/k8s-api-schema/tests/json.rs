@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use k8s_api_schema::{TypeId, builtin, json};
+use k8s_api_schema::{Scalar, Type, TypeId, builtin, json};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -21,6 +21,83 @@ fn untyped(text: &[u8]) -> Result<json::Decoded, String> {
 
 fn type_of(text: &[u8]) -> Result<(String, String), String> {
     json::Checked::new(text)?.type_of()
+}
+
+/// A value of a type, or almost: what it holds is told by bytes.
+fn made(id: TypeId, bytes: &mut impl Iterator<Item = u8>, depth: usize) -> Value {
+    let byte = bytes.next().unwrap_or(0);
+    // Mostly values that fit.
+    let odd = match bytes.next().unwrap_or(9) {
+        0 => Some(Value::Null),
+        1 => Some(json!({})),
+        2 => Some(json!([])),
+        3 => Some("".into()),
+        4 => Some(0.into()),
+        5 => Some(json!(1.5)),
+        _ => None,
+    };
+    if let Some(odd) = odd {
+        return odd;
+    }
+    let pick = |texts: &[&str]| Value::from(texts[usize::from(byte) % texts.len()]);
+    match builtin().get(id) {
+        _ if depth > 6 => Value::Null,
+        Type::Any => json!({"a": [byte, "x", null, {}]}),
+        Type::Struct(struct_) => {
+            let mut map = serde_json::Map::new();
+            for (name, field) in &struct_.fields {
+                if bytes.next().unwrap_or(0) > 140 {
+                    map.insert(name.clone(), made(field.type_, bytes, depth + 1));
+                }
+            }
+            if byte > 250 {
+                map.insert("unknown".into(), 1.into());
+            }
+            Value::Object(map)
+        }
+        Type::Map(of) => (0..byte % 3)
+            .map(|key| (format!("k{key}"), made(of.values, bytes, depth + 1)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        Type::List(of) => (0..byte % 3)
+            .map(|_| made(of.items, bytes, depth + 1))
+            .collect(),
+        Type::Scalar(scalar) => match scalar {
+            Scalar::Boolean => (byte % 2 == 0).into(),
+            Scalar::Int32 | Scalar::Int64 => (i64::from(byte) << (byte % 40)).into(),
+            Scalar::Number => (f64::from(byte) / 2.0).into(),
+            Scalar::String | Scalar::Duration => pick(&["a", "é\"\n", "\u{2028}<"]),
+            Scalar::Bytes => pick(&["", "YQ==", "YR==", "YWI=", "YWJj\n", "%"]),
+            Scalar::Time => pick(&["2020-01-02T03:04:05Z", "2020-01-02T03:04:05.5+01:00", "x"]),
+            Scalar::MicroTime => {
+                pick(&["2020-01-02T03:04:05.000006Z", "2020-01-02T03:04:05.6Z", "x"])
+            }
+            Scalar::Quantity => pick(&["1", "1500m", "0.5", "1.5Gi", "1e3", "x"]),
+            Scalar::IntOrString if byte % 2 == 0 => byte.into(),
+            Scalar::IntOrString => "50%".into(),
+            Scalar::Any => json!([byte]),
+        },
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_settled_is_read_as_it_is(bytes in proptest::collection::vec(any::<u8>(), 0..400), which in 0..6_usize) {
+        let (group, name) = [
+            ("", "ConfigMap"), ("", "Secret"), ("", "Pod"), ("", "Service"), ("apps", "Deployment"),
+            ("coordination.k8s.io", "Lease"),
+        ][which];
+        let id = kind(group, "v1", name);
+        let value = made(id, &mut bytes.into_iter(), 0);
+        let read = json::decode(value.to_string().as_bytes(), builtin(), id);
+        if json::is_settled(&value, builtin(), id) {
+            prop_assert_eq!(read.as_ref().map(|read| &read.value), Ok(&value));
+            prop_assert!(read.is_ok_and(|read| read.strict.is_empty()));
+        } else if let Ok(read) = read {
+            prop_assert!(read.value != value || !read.strict.is_empty(), "{}", value);
+            prop_assert!(json::is_settled(&read.value, builtin(), id), "{}", read.value);
+        }
+    }
 }
 
 #[test]

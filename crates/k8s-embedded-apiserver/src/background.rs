@@ -43,24 +43,26 @@ pub(crate) enum Attendance {
 /// Sees to it that what is on the agenda is done in time. Outside a runtime there is no time to wait for: then it is
 /// done when a request comes after it was due.
 pub(crate) fn attend(shared: &Arc<Shared>) {
-    let runtime = Handle::try_current().ok();
-    let (start, wake) = shared.with(|state| {
+    let (runtime, wake) = shared.with(|state| {
         let Some(due) = state.next_due() else {
-            return (false, false);
+            return (None, false);
         };
         match state.attendance {
-            Attendance::Nobody if runtime.is_some() => {
-                state.attendance = Attendance::Until(None);
-                (true, false)
+            Attendance::Nobody => {
+                let runtime = Handle::try_current().ok();
+                if runtime.is_some() {
+                    state.attendance = Attendance::Until(None);
+                }
+                (runtime, false)
             }
-            Attendance::Until(Some(planned)) => (false, due < planned),
-            _ => (false, false),
+            Attendance::Until(Some(planned)) => (None, due < planned),
+            Attendance::Until(None) => (None, false),
         }
     });
     if wake {
         shared.background().noted.notify_one();
     }
-    if let Some(runtime) = runtime.filter(|_| start) {
+    if let Some(runtime) = runtime {
         let guard = Attending {
             shared: Arc::downgrade(shared),
             finished: false,

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::custom;
 use crate::kinds::Kind;
 use crate::media_type;
-use crate::metadata::object_mut;
+use crate::metadata::{object_mut, set_text};
 use crate::query::FieldValidation;
 use crate::registered;
 use crate::registry::Registry;
@@ -47,12 +47,19 @@ fn summary(bytes: &[u8]) -> String {
 
 /// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        push_hex(*byte, &mut text);
+    }
+    text
+}
+
+/// Appends a byte as two hexadecimal digits.
+pub(crate) fn push_hex(byte: u8, text: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
-    bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 0x0f)])
-        .collect()
+    text.push(digit(byte >> 4));
+    text.push(digit(byte & 0x0f));
 }
 
 /// A body whose media type is known.
@@ -393,14 +400,27 @@ pub(crate) fn no_conversion(short: &str, sent_kind: &str, kind: &Kind) -> String
 ///
 /// Text that names the field with a wrong type.
 pub(crate) fn to_stored(object: Value, kind: &Kind) -> Result<Decoded, String> {
-    let read = match &kind.types {
-        Some((schema, id)) if !kind.is_custom() => {
-            json::decode(object.to_string().as_bytes(), schema, *id)?
+    match &kind.types {
+        Some((schema, id)) if !kind.is_custom() && !json::is_settled(&object, schema, *id) => {
+            let read = json::decode(object.to_string().as_bytes(), schema, *id)?;
+            store(read, kind)
         }
-        _ => json::Decoded {
-            value: object,
-            strict: Vec::new(),
-        },
+        _ => settled_to_stored(object, kind),
+    }
+}
+
+/// Whether an object of the kind's version is as it is read by its type, so that nothing of it can be refused.
+pub(crate) fn is_settled(object: &Value, kind: &Kind) -> bool {
+    kind.types
+        .as_ref()
+        .is_some_and(|(schema, id)| !kind.is_custom() && json::is_settled(object, schema, *id))
+}
+
+/// [`to_stored`] of an object that is as it is read by its type.
+pub(crate) fn settled_to_stored(object: Value, kind: &Kind) -> Result<Decoded, String> {
+    let read = json::Decoded {
+        value: object,
+        strict: Vec::new(),
     };
     store(read, kind)
 }
@@ -413,8 +433,8 @@ fn store(read: json::Decoded, kind: &Kind) -> Result<Decoded, String> {
         ..Decoded::default()
     };
     let map = object_mut(&mut decoded.object);
-    map.insert("apiVersion".into(), kind.api_version().into());
-    map.insert("kind".into(), kind.kind.as_ref().into());
+    set_text(map, "apiVersion", &kind.api_version());
+    set_text(map, "kind", &kind.kind);
     if kind.is_custom() {
         let sent = map.remove("metadata").unwrap_or_default();
         let (metadata, unknown) = custom::read_metadata(&sent)?;

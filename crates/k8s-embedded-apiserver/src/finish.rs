@@ -52,7 +52,7 @@ impl Finish {
         }
         let audit_id = self
             .audit_id
-            .or_else(|| HeaderValue::from_str(&audit_id()).ok());
+            .or_else(|| HeaderValue::from_maybe_shared(Bytes::from(audit_id())).ok());
         let headers = response.headers_mut();
         if let Some(audit_id) = audit_id {
             headers.insert(AUDIT_ID, audit_id);

@@ -38,7 +38,7 @@ pub(crate) fn is_printable(c: char) -> bool {
 /// The manager of a request that names none: the beginning of its user agent.
 pub(crate) fn from_user_agent(user_agent: &str) -> String {
     let name = user_agent.split('/').next().unwrap_or_default();
-    let mut manager = String::new();
+    let mut manager = String::with_capacity(name.len().min(MAX_MANAGER));
     for c in name.chars().filter(|c| is_printable(*c)) {
         if manager.len() + c.len_utf8() > MAX_MANAGER {
             break;

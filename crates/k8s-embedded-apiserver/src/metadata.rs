@@ -147,7 +147,11 @@ pub(crate) fn entry_mut<'a>(
     map: &'a mut Map<String, Value>,
     key: &str,
 ) -> &'a mut Map<String, Value> {
-    object_mut(map.entry(key).or_insert_with(|| Value::Object(Map::new())))
+    // The key is only made where there is none.
+    if !map.contains_key(key) {
+        map.insert(key.into(), Value::Object(Map::new()));
+    }
+    object_mut(&mut map[key])
 }
 
 /// Sets or, with an empty list, removes the finalizers.
@@ -163,11 +167,27 @@ pub(crate) fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
 /// Copies `key` of `from` into `to`, or removes it where `from` has none.
 pub(crate) fn copy_key(from: &Value, to: &mut Map<String, Value>, key: &str) {
     match from.get(key) {
-        Some(value) if !value.is_null() => {
-            to.insert(key.into(), value.clone());
-        }
+        Some(value) if !value.is_null() => set(to, key, value),
         _ => {
             to.remove(key);
+        }
+    }
+}
+
+/// Sets a member; one that is as it shall be is left alone.
+pub(crate) fn set(map: &mut Map<String, Value>, key: &str, value: &Value) {
+    if map.get(key) != Some(value) {
+        map.insert(key.into(), value.clone());
+    }
+}
+
+/// Sets a member to a text; one that is as it shall be is left alone.
+pub(crate) fn set_text(map: &mut Map<String, Value>, key: &str, text: &str) {
+    match map.get_mut(key) {
+        Some(value) if value.as_str() == Some(text) => {}
+        Some(value) => *value = text.into(),
+        None => {
+            map.insert(key.into(), text.into());
         }
     }
 }

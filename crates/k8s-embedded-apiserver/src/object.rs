@@ -2,12 +2,16 @@
 //!
 //! A tree of JSON takes several times the memory of its text, and most reads want the text anyway.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, Bytes};
 use k8s_api_schema::print_members;
 use serde_json::Value;
 
 use crate::metadata::{self, Meta, Owner};
 use crate::ordered;
+
+/// What the text of an object begins with, and what comes between its kind and its version.
+const KIND: &[u8] = b"{\"kind\":\"";
+const VERSION: &[u8] = b"\",\"apiVersion\":\"";
 
 /// A stored object.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,24 +79,27 @@ impl Object {
     }
 
     /// Appends the JSON text, with `apiVersion` and `kind` if it shall be `typed`.
-    pub(crate) fn write(&self, typed: bool, out: &mut BytesMut) {
+    pub(crate) fn write(&self, typed: bool, out: &mut impl BufMut) {
         if !typed {
             out.put_slice(&self.bytes);
             return;
         }
         let members = self.bytes.get(1..).unwrap_or_default();
-        out.put_slice(b"{\"kind\":\"");
+        out.put_slice(KIND);
         // Neither needs escapes: both are names that the registry knows.
         out.put_slice(self.kind.as_bytes());
-        out.put_slice(b"\",\"apiVersion\":\"");
+        out.put_slice(VERSION);
         out.put_slice(self.api_version.as_bytes());
         out.put_slice(if members == b"}" { b"\"" } else { b"\"," });
         out.put_slice(members);
     }
 
-    /// How long the text is at most.
+    /// How long the text is, with its type.
     pub(crate) fn text_len(&self) -> usize {
-        self.bytes.len() + self.kind.len() + self.api_version.len() + 32
+        let head = KIND.len() + self.kind.len() + VERSION.len() + self.api_version.len();
+        // The brace gives way to the end of the version, which a comma follows where there are members.
+        let is_bare = self.bytes.len() == 2;
+        head + self.bytes.len() + usize::from(!is_bare)
     }
 
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
@@ -146,9 +153,9 @@ mod tests {
     use super::*;
 
     fn text(object: &Object, typed: bool) -> String {
-        let mut out = BytesMut::new();
+        let mut out = Vec::new();
         object.write(typed, &mut out);
-        String::from_utf8(out.to_vec()).expect("UTF-8")
+        String::from_utf8(out).expect("UTF-8")
     }
 
     #[test]
@@ -159,6 +166,7 @@ mod tests {
         ] {
             let object = Object::new(&value);
             assert_eq!(object.value(), value);
+            assert_eq!(object.text_len(), text(&object, true).len());
             let written: Value = serde_json::from_str(&text(&object, true)).expect("JSON");
             assert_eq!(written, value);
             let bare: Value = serde_json::from_str(&text(&object, false)).expect("JSON");

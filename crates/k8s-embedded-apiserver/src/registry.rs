@@ -14,11 +14,12 @@ pub(crate) struct Registry {
     builtin: Vec<Arc<Kind>>,
     /// By the name of the definition, one entry per served version.
     custom: BTreeMap<String, Vec<Arc<Kind>>>,
-    by_path: BTreeMap<String, Arc<Kind>>,
+    /// Sorted by group, version and plural.
+    by_path: Vec<Arc<Kind>>,
 }
 
-fn path(group: &str, version: &str, plural: &str) -> String {
-    format!("{group}/{version}/{plural}")
+fn path(kind: &Kind) -> (&str, &str, &str) {
+    (&kind.group, &kind.version, &kind.plural)
 }
 
 impl Registry {
@@ -27,23 +28,23 @@ impl Registry {
         let mut registry = Self {
             builtin,
             custom: BTreeMap::new(),
-            by_path: BTreeMap::new(),
+            by_path: Vec::new(),
         };
         registry.index();
         registry
     }
 
     fn index(&mut self) {
-        self.by_path = self
-            .builtin
-            .iter()
-            .chain(self.custom.values().flatten())
-            .map(|kind| (path(&kind.group, &kind.version, &kind.plural), kind.clone()))
-            .collect();
+        // Of two with the same path the last one counts.
+        let by_path: BTreeMap<_, _> = self.kinds().map(|kind| (path(kind), kind)).collect();
+        self.by_path = by_path.into_values().cloned().collect();
     }
 
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>> {
-        self.by_path.get(&path(group, version, plural)).cloned()
+        let found = self
+            .by_path
+            .binary_search_by(|kind| path(kind).cmp(&(group, version, plural)));
+        found.ok().map(|at| self.by_path[at].clone())
     }
 
     /// The kind of an owner reference, in whichever version is served.

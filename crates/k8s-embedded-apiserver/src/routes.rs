@@ -42,7 +42,9 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
     }
     // An escaped slash parts segments like any other, as on the real server.
     let path = percent_decode_str(path).decode_utf8_lossy();
-    let mut parts: Vec<&str> = path.split('/').skip(1).collect();
+    // As many as most paths have at once.
+    let mut parts: Vec<&str> = Vec::with_capacity(8);
+    parts.extend(path.split('/').skip(1));
     if parts.len() > 1 && parts.last().is_some_and(|part| part.is_empty()) {
         parts.pop();
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Buf, BufMut as _, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 use futures::StreamExt as _;
 use futures::future::{BoxFuture, ready};
 use http::header::{
@@ -157,6 +157,7 @@ impl EmbeddedApiServer {
                 }
             }
             Route::Target(target) => {
+                let writes = !matches!(parts.method, Method::GET | Method::HEAD);
                 let named = check_name(&parts.method, &target);
                 let body = match named {
                     Ok(()) => read_body(body).await,
@@ -171,7 +172,7 @@ impl EmbeddedApiServer {
                         .headers
                         .get(CONTENT_TYPE)
                         .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
-                    user_agent: header(USER_AGENT).map(String::from),
+                    user_agent: header(USER_AGENT).filter(|_| writes).map(String::from),
                     body,
                     user: user.unwrap_or_default(),
                 });
@@ -285,12 +286,7 @@ impl EmbeddedApiServer {
                 warnings,
             } => {
                 let mut response = match object {
-                    item if whole => {
-                        let mut out = BytesMut::with_capacity(item.text_len() + 1);
-                        item.write(true, &mut out);
-                        out.put_u8(b'\n');
-                        respond(code, encoding, ApiBody::from(out.freeze()))
-                    }
+                    item if whole => respond(code, encoding, ApiBody::from(item.line())),
                     item => written(code, encoding, &rendering.object(item.into_value(), now())?),
                 };
                 for text in warnings {
@@ -523,6 +519,9 @@ where
     B::Data: Buf,
     B::Error: Into<BoxError>,
 {
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
     if body.size_hint().lower() > body::LIMIT as u64 {
         return Err(Failure::request_too_large(body::LIMIT));
     }

@@ -44,6 +44,7 @@
 mod apply;
 mod element;
 mod fields_v1;
+mod kept;
 mod managed;
 mod scale;
 mod set;

@@ -45,11 +45,7 @@ impl ManagerId {
     /// The identity of a writer.
     #[must_use]
     pub fn new(manager: &str, operation: Operation, api_version: &str, subresource: &str) -> Self {
-        let manager = if manager.is_empty() {
-            "unknown"
-        } else {
-            manager
-        };
+        let manager = known_name(manager);
         let api_version = match operation {
             Operation::Apply => "",
             Operation::Update => api_version,
@@ -75,6 +71,15 @@ impl ManagerId {
             text.push_str(&self.api_version);
         }
         text
+    }
+}
+
+/// The name of a manager; one without a name has this one.
+pub(crate) fn known_name(manager: &str) -> &str {
+    if manager.is_empty() {
+        "unknown"
+    } else {
+        manager
     }
 }
 

@@ -564,6 +564,27 @@ impl TypeRef<'_> {
         Some(set.recursive_difference(&atomic).union(&atomic))
     }
 
+    /// Whether fields below a value of the type are its own (`true`) or within one value (`false`); `None` if that cannot
+    /// be told, so that they stay as they are.
+    pub(crate) fn is_walked(self) -> Option<bool> {
+        match self.shape(None) {
+            Shape::Scalar(_) => None,
+            Shape::Map(map) if map.is_deduced(self.schema) => None,
+            Shape::Map(map) => Some(!map.atomic),
+            Shape::List(list) => Some(!list.is_atomic()),
+        }
+    }
+
+    /// The type below a key of `fieldsV1`, as far as it is known.
+    pub(crate) fn below(self, key: &str) -> Option<Self> {
+        let id = match self.shape(None) {
+            Shape::List(list) => Some(list.items),
+            Shape::Map(map) => key.strip_prefix("f:").and_then(|name| map.type_of(name)),
+            Shape::Scalar(_) => None,
+        };
+        id.map(|id| self.at(id))
+    }
+
     fn find_atomic(
         self,
         set: Option<&Set>,

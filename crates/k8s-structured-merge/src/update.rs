@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::managed::{Entry, Managed, ManagerId, Operation, is_reset, take_managed_fields};
+use crate::kept::{Change, Kept};
+use crate::managed::{
+    Entry, Managed, ManagerId, Operation, is_reset, known_name, take_managed_fields,
+};
 use crate::set::Set;
 use crate::typed::{Comparison, TypeRef};
 
 /// How many entries of operation `Update` an object keeps, as on the server.
-const MAX_UPDATE_MANAGERS: usize = 10;
+pub(crate) const MAX_UPDATE_MANAGERS: usize = 10;
 
 /// The manager of the entries that are too old to be kept apart.
 const ANCIENT: &str = "ancient-changes";
@@ -47,6 +50,11 @@ impl Writer<'_> {
     pub(crate) fn id(&self, operation: Operation) -> ManagerId {
         ManagerId::new(self.manager, operation, self.api_version, self.subresource)
     }
+
+    /// The name that its entries have.
+    pub(crate) fn name(&self) -> &str {
+        known_name(self.manager)
+    }
 }
 
 /// Paths that no entry has.
@@ -73,8 +81,20 @@ pub(crate) fn strip_set() -> &'static Set {
 /// Writes into `new` who owns its fields after it was written over `live`. Both are in the writer's version; for a create,
 /// `live` is [`empty_object`](crate::empty_object).
 pub fn update(versions: &dyn Versions, live: &Value, new: &mut Value, writer: &Writer<'_>) {
-    let live_fields = live.pointer("/metadata/managedFields");
+    let live_fields = fields_of(live);
     let sent = take_managed_fields(new);
+    let mut compared = Compared::new(versions, live, new, writer.api_version);
+    if let (Some(before), Some(compared)) = (live_fields, &mut compared) {
+        // Nothing but the entries as they are can be sent by way of a subresource.
+        let is_as_before =
+            !writer.subresource.is_empty() || sent.as_ref().is_none_or(|sent| sent == before);
+        let kept = is_as_before.then(|| compared.kept(before, writer));
+        if let Some(kept) = kept.flatten() {
+            let list = sent.filter(|sent| sent == before);
+            let list = kept.write(list.unwrap_or_else(|| before.clone()));
+            return restore(Some(list), new);
+        }
+    }
     let old = || {
         live_fields
             .and_then(|list| Managed::decode(list).ok())
@@ -91,22 +111,28 @@ pub fn update(versions: &dyn Versions, live: &Value, new: &mut Value, writer: &W
         }
     };
     let exists = live
-        .pointer("/metadata/uid")
+        .get("metadata")
+        .and_then(|metadata| metadata.get("uid"))
         .and_then(Value::as_str)
         .is_some_and(|uid| !uid.is_empty());
     if managed.entries.is_empty() && exists {
         // Ownership is tracked from the beginning or not before the first apply.
         return;
     }
-    match track(versions, live, new, managed, writer) {
-        Some(managed) => managed.write_to(new),
-        None => restore(live_fields, new),
-    }
+    let Some(mut compared) = compared else {
+        return restore(live_fields.cloned(), new);
+    };
+    let managed = reconcile(versions, live, managed, writer.api_version);
+    give(&mut compared, managed, writer).write_to(new);
 }
 
-fn restore(fields: Option<&Value>, object: &mut Value) {
+fn fields_of(object: &Value) -> Option<&Value> {
+    object.get("metadata")?.get("managedFields")
+}
+
+fn restore(fields: Option<Value>, object: &mut Value) {
     if let (Some(fields), Some(metadata)) = (fields, crate::managed::metadata_mut(object)) {
-        metadata.insert("managedFields".into(), fields.clone());
+        metadata.insert("managedFields".into(), fields);
     }
 }
 
@@ -119,16 +145,16 @@ pub(crate) fn track(
     managed: Managed,
     writer: &Writer<'_>,
 ) -> Option<Managed> {
-    let mut managed = reconcile(versions, live, managed, writer.api_version);
     let mut compared = Compared::new(versions, live, new, writer.api_version)?;
-    let found = conflicts(&mut compared, &mut managed, None);
-    give_up(&mut compared, &mut managed, None, &found);
+    let managed = reconcile(versions, live, managed, writer.api_version);
+    Some(give(&mut compared, managed, writer))
+}
 
-    let mut own = compared.own.modified.union(&compared.own.added);
-    if let Some(reset) = versions.reset_fields(writer.api_version) {
-        own = own.recursive_difference(reset);
-    }
-    own = own.difference(strip_set());
+/// Takes what was changed from all managers, and gives the writer what it can own of it.
+fn give(compared: &mut Compared<'_>, mut managed: Managed, writer: &Writer<'_>) -> Managed {
+    let mut own = compared.owned();
+    let found = conflicts(compared, &mut managed, None);
+    give_up(compared, &mut managed, None, &found);
     if !own.is_empty() {
         let id = writer.id(Operation::Update);
         if let Some(before) = managed.entries.get(&id) {
@@ -142,7 +168,7 @@ pub(crate) fn track(
         managed.entries.insert(id, entry);
     }
     cap(&mut managed);
-    Some(managed)
+    managed
 }
 
 /// What a write changed, seen in every version that has an entry.
@@ -176,6 +202,28 @@ impl<'a> Compared<'a> {
             own,
             by_version: filtered.into_iter().collect(),
         })
+    }
+
+    /// What the writer owns now of what it has changed.
+    fn owned(&self) -> Set {
+        let mut own = self.own.modified.union(&self.own.added);
+        if let Some(reset) = self.versions.reset_fields(self.own_version) {
+            own = own.recursive_difference(reset);
+        }
+        own.difference(strip_set())
+    }
+
+    /// The entries, if they may stay as they are.
+    fn kept<'w>(&mut self, entries: &Value, writer: &Writer<'w>) -> Option<Kept<'w>> {
+        let own = &self.owned();
+        let type_ = self.versions.type_of(self.own_version)?;
+        let comparison = self.of(writer.api_version)?;
+        let change = Change {
+            changed: &comparison.modified.union(&comparison.added),
+            removed: &comparison.removed,
+            own,
+        };
+        Kept::of(entries, type_, &change, writer)
     }
 
     /// The changes in a version; `None` if it is not served.
@@ -327,9 +375,7 @@ fn cap(managed: &mut Managed) {
 ///
 /// The server does this before it stores an object, so that a write that changes nothing is none.
 pub fn keep_times(old: &Value, new: &mut Value) {
-    const FIELDS: &str = "/metadata/managedFields";
-    let (Some(Value::Array(before)), Some(Value::Array(after))) =
-        (old.pointer(FIELDS), new.pointer(FIELDS))
+    let (Some(Value::Array(before)), Some(Value::Array(after))) = (fields_of(old), fields_of(new))
     else {
         return;
     };
@@ -347,28 +393,27 @@ pub fn keep_times(old: &Value, new: &mut Value) {
             && a.iter()
                 .all(|(key, value)| key == "time" || b.get(key) == Some(value))
     };
-    if !before.iter().zip(after).all(same_but_time) {
-        return;
+    let same = match (old.as_object(), new.as_object()) {
+        (Some(a), Some(b)) => {
+            a.len() == b.len()
+                && a.iter().all(|(key, value)| match b.get(key) {
+                    Some(other) if key == "metadata" => same_but_fields(value, other),
+                    other => other == Some(value),
+                })
+        }
+        _ => true,
+    };
+    if same && before.iter().zip(after).all(same_but_time) {
+        restore(Some(Value::Array(before.clone())), new);
     }
-    let kept = Value::Array(before.clone());
-    let sent = take_managed_fields(new);
-    let mut same = true;
-    if let (Some(a), Some(b)) = (old.as_object(), new.as_object()) {
-        same = a.len() == b.len()
-            && a.iter().all(|(key, value)| match b.get(key) {
-                Some(other) if key == "metadata" => same_but_fields(value, other),
-                other => other == Some(value),
-            });
-    }
-    let fields = if same { Some(kept) } else { sent };
-    restore(fields.as_ref(), new);
 }
 
+/// Whether two values of `metadata` that both have `managedFields` are the same but for them.
 fn same_but_fields(old: &Value, new: &Value) -> bool {
     let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
         return old == new;
     };
-    old.len() == new.len() + 1
+    old.len() == new.len()
         && old
             .iter()
             .all(|(key, value)| key == "managedFields" || new.get(key) == Some(value))

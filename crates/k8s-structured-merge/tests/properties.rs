@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Kind, empty, fields};
-use k8s_structured_merge::{Path, PathElement, Set};
+use common::{Kind, empty, fields, full, writer};
+use k8s_structured_merge::{Path, PathElement, Set, Writer, update};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -47,7 +47,70 @@ fn config() -> impl Strategy<Value = Value> {
     )
 }
 
+/// The entries as no server writes them, though they say the same.
+fn marked(mut object: Value) -> Value {
+    let entries = object["metadata"]["managedFields"].as_array_mut();
+    for entry in entries.into_iter().flatten() {
+        entry["mark"] = "x".into();
+    }
+    object
+}
+
+/// What a write changes of an object.
+fn change(live: &Value, how: u8, config: &Value) -> Value {
+    let mut new = live.clone();
+    match how {
+        0 => {}
+        1 => {
+            for (_, value) in new["data"].as_object_mut().into_iter().flatten() {
+                *value = "new".into();
+            }
+        }
+        2 => new["spec"]["replicas"] = 7.into(),
+        3 => {
+            for port in new["spec"]["ports"].as_array_mut().into_iter().flatten() {
+                port["name"] = "new".into();
+            }
+        }
+        4 => new["metadata"]["resourceVersion"] = "2".into(),
+        5 => new["spec"]["ports"] = json!([]),
+        _ => {
+            let fields = live["metadata"]["managedFields"].clone();
+            new = full(config);
+            new["metadata"]["managedFields"] = fields;
+        }
+    }
+    new["metadata"]["uid"] = "u".into();
+    new
+}
+
 proptest! {
+    #[test]
+    fn entries_that_stay_are_as_if_they_had_been_read(
+        first in config(),
+        writes in prop::collection::vec((0..7_u8, "[ab](/status)?", config(), any::<bool>()), 1..6),
+    ) {
+        let mut kind = Kind::new();
+        kind.reset = Set::of_names(&[&["spec", "replicas"]]);
+        let mut live = kind.updated(&empty(), "a", &first);
+        for (number, (how, manager, config, applies)) in writes.into_iter().enumerate() {
+            let now = format!("2026-01-02T03:04:{:02}Z", 6 + number);
+            let new = change(&live, how, &config);
+            let writer = Writer { now: &now, ..writer(&manager) };
+            let mut kept = new.clone();
+            update(&kind, &live, &mut kept, &writer);
+            let mut read = marked(new);
+            update(&kind, &marked(live.clone()), &mut read, &writer);
+            prop_assert_eq!(&kept, &read);
+            live = if applies {
+                kind.apply(&kept, "c", &json!({"data": {"a": "c"}}), true).expect("applied").object
+            } else {
+                kept
+            };
+            live["metadata"]["uid"] = "u".into();
+        }
+    }
+
     #[test]
     fn sets_obey_their_algebra(a in set(), b in set(), c in set()) {
         prop_assert_eq!(a.union(&b), b.union(&a));

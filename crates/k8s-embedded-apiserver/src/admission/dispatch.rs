@@ -112,7 +112,7 @@ fn call(
 
 fn patched(object: &Value, kind: &Kind, patch: &[u8]) -> Result<Value, String> {
     let view = body::to_view(object, kind);
-    let patched = patch::apply(PatchKind::Json, &view, patch, None)
+    let patched = patch::apply(PatchKind::Json, view, patch, None)
         .map_err(|failure| failure.message)?
         .object;
     let fields = patched.pointer("/metadata/managedFields").cloned();

@@ -37,6 +37,11 @@ impl<T> Agenda<T> {
             .insert((Instant::now() + delay, self.noted), work);
     }
 
+    /// Whether there is nothing to do, now or later.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.at_once.is_empty() && self.later.is_empty()
+    }
+
     /// Takes what is due by now.
     pub(crate) fn take(&mut self, now: Instant) -> Option<T> {
         if let Some(work) = self.at_once.pop_front() {

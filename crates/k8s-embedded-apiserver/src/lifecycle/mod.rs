@@ -357,6 +357,12 @@ impl State {
         }
     }
 
+    /// Does all that is due by this moment.
+    pub(crate) fn catch_up(&mut self) {
+        // Mostly there is nothing, and then the time does not matter.
+        while !self.agenda.is_empty() && !self.run_due(Instant::now(), usize::MAX) {}
+    }
+
     /// Does what is due, at most `limit` tasks. Whether that was all.
     pub(crate) fn run_due(&mut self, now: Instant, limit: usize) -> bool {
         for _ in 0..limit {

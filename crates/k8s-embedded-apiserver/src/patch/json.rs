@@ -4,6 +4,7 @@
 //! on a missing member; `replace` of a missing member of an object sets it; array indices may be
 //! negative and then count from the end.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -11,7 +12,7 @@ use serde_json::{Map, Value};
 use k8s_api_schema::TakenApart;
 use k8s_api_schema::json::{Checked, MAX_KEPT_DEPTH};
 
-use super::{Patched, not_decoded};
+use super::{Apart, Patched, not_decoded};
 use crate::json_error::{too_deep, type_name};
 use crate::status::Failure;
 
@@ -21,7 +22,7 @@ const MAX_OPERATIONS: usize = 10_000;
 /// Most bytes that all `copy` operations of a patch may add together; a limit of the real server.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
 
-pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failure> {
+pub(super) fn apply(mut document: Value, text: Checked<'_>) -> Result<Patched, Failure> {
     let (operations, strict) = decode_operations(text)?;
     if operations.len() > MAX_OPERATIONS {
         let mut failure = Failure::request_too_large(MAX_OPERATIONS);
@@ -31,11 +32,8 @@ pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failur
         );
         return Err(failure);
     }
-    let mut document = object.clone();
     let mut copied = 0;
-    let mut apart = TakenApart::Members(BTreeMap::new());
     for operation in &operations {
-        take_apart(&mut apart, operation);
         apply_one(&mut document, operation, &mut copied).map_err(|why| match why {
             DoesNotApply => Failure::unprocessable(),
             TooDeep => Failure::bad_request(format!("error applying patch: {}", too_deep())),
@@ -44,12 +42,21 @@ pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failur
     Ok(Patched {
         object: document,
         strict,
-        apart,
+        apart: Apart::By(operations),
         ..Patched::default()
     })
 }
 
-type Operation = Map<String, Value>;
+pub(super) type Operation = Map<String, Value>;
+
+/// What operations take apart together.
+pub(super) fn taken_apart(operations: &[Operation]) -> TakenApart {
+    let mut apart = TakenApart::Members(BTreeMap::new());
+    for operation in operations {
+        take_apart(&mut apart, operation);
+    }
+    apart
+}
 
 /// Marks what an operation takes apart: what its pointers lead through, and all that it compares or brings.
 fn take_apart(apart: &mut TakenApart, operation: &Map<String, Value>) {
@@ -59,20 +66,21 @@ fn take_apart(apart: &mut TakenApart, operation: &Map<String, Value>) {
         let Some(Pointer(Some((way, last)))) = text(key).map(Pointer::parse) else {
             continue;
         };
-        mark(apart, &way, wholly.then_some(last));
+        mark(apart, &way, wholly.then_some(&*last));
     }
 }
 
-fn mark(apart: &mut TakenApart, way: &[String], wholly: Option<String>) {
+fn mark(apart: &mut TakenApart, way: &[Cow<'_, str>], wholly: Option<&str>) {
     let Some(members) = apart.members() else {
         return;
     };
     match (way, wholly) {
         ([first, rest @ ..], wholly) => {
-            mark(members.entry(first.clone()).or_default(), rest, wholly);
+            let member = members.entry(first.clone().into_owned()).or_default();
+            mark(member, rest, wholly);
         }
         ([], Some(last)) => {
-            members.insert(last, TakenApart::Wholly);
+            members.insert(last.into(), TakenApart::Wholly);
         }
         ([], None) => {}
     }
@@ -179,14 +187,20 @@ fn apply_one(
 }
 
 /// A JSON pointer, split into the way to the parent and the last token; `None` names the document.
-struct Pointer(Option<(Vec<String>, String)>);
+struct Pointer<'t>(Option<(Vec<Cow<'t, str>>, Cow<'t, str>)>);
 
-impl Pointer {
-    fn parse(text: &str) -> Self {
-        let mut tokens: Vec<String> = text
+impl<'t> Pointer<'t> {
+    fn parse(text: &'t str) -> Self {
+        let mut tokens: Vec<Cow<'t, str>> = text
             .split('/')
             .skip(1)
-            .map(|token| token.replace("~1", "/").replace("~0", "~"))
+            .map(|token| {
+                if token.contains('~') {
+                    token.replace("~1", "/").replace("~0", "~").into()
+                } else {
+                    token.into()
+                }
+            })
             .collect();
         Self(tokens.pop().map(|last| (tokens, last)))
     }
@@ -196,7 +210,7 @@ impl Pointer {
         let mut at = document;
         for token in way {
             at = match at {
-                Value::Object(map) => map.get_mut(token),
+                Value::Object(map) => map.get_mut(&**token),
                 Value::Array(items) => {
                     let index = existing_index(token, items.len())?;
                     items.get_mut(index)
@@ -222,7 +236,7 @@ fn existing_index(token: &str, len: usize) -> Applied<usize> {
 }
 
 /// The value at the pointer; `None` is a missing member of an existing object.
-fn get<'d>(document: &'d Value, pointer: &Pointer) -> Applied<Option<&'d Value>> {
+fn get<'d>(document: &'d Value, pointer: &Pointer<'_>) -> Applied<Option<&'d Value>> {
     let Some((way, last)) = &pointer.0 else {
         return Err(DoesNotApply);
     };
@@ -251,7 +265,7 @@ fn nesting(value: &Value) -> usize {
 }
 
 /// Refuses what would make the document nested too deep; everything that walks through objects recurses.
-fn check_depth(pointer: &Pointer, value: &Value) -> Applied<()> {
+fn check_depth(pointer: &Pointer<'_>, value: &Value) -> Applied<()> {
     let above = pointer.0.as_ref().map_or(0, |(way, _)| way.len() + 1);
     if above + nesting(value) > MAX_KEPT_DEPTH {
         return Err(TooDeep);
@@ -259,7 +273,7 @@ fn check_depth(pointer: &Pointer, value: &Value) -> Applied<()> {
     Ok(())
 }
 
-fn add(document: &mut Value, pointer: &Pointer, value: Value) -> Applied<()> {
+fn add(document: &mut Value, pointer: &Pointer<'_>, value: Value) -> Applied<()> {
     check_depth(pointer, &value)?;
     let (parent, last) = pointer.parent_mut(document)?;
     match parent {
@@ -280,7 +294,7 @@ fn add(document: &mut Value, pointer: &Pointer, value: Value) -> Applied<()> {
     }
 }
 
-fn remove(document: &mut Value, pointer: &Pointer) -> Applied<Value> {
+fn remove(document: &mut Value, pointer: &Pointer<'_>) -> Applied<Value> {
     let (parent, last) = pointer.parent_mut(document)?;
     match parent {
         Value::Object(map) => map.remove(last).ok_or(DoesNotApply),
@@ -292,7 +306,7 @@ fn remove(document: &mut Value, pointer: &Pointer) -> Applied<Value> {
     }
 }
 
-fn replace(document: &mut Value, pointer: &Pointer, value: Value) -> Applied<()> {
+fn replace(document: &mut Value, pointer: &Pointer<'_>, value: Value) -> Applied<()> {
     check_depth(pointer, &value)?;
     if pointer.0.is_none() {
         return match value {
@@ -318,7 +332,7 @@ fn replace(document: &mut Value, pointer: &Pointer, value: Value) -> Applied<()>
     }
 }
 
-fn test(document: &Value, pointer: &Pointer, expected: &Value) -> Applied<()> {
+fn test(document: &Value, pointer: &Pointer<'_>, expected: &Value) -> Applied<()> {
     let found = if pointer.0.is_none() {
         Some(document)
     } else {
@@ -347,7 +361,7 @@ mod tests {
     }
 
     fn applied(object: &Value, body: &[u8]) -> Result<Patched, Failure> {
-        crate::patch::apply(crate::patch::PatchKind::Json, object, body, None)
+        crate::patch::apply(crate::patch::PatchKind::Json, object.clone(), body, None)
     }
 
     #[test]

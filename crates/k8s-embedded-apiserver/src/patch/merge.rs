@@ -5,19 +5,19 @@ use serde_json::{Map, Value};
 use k8s_api_schema::TakenApart;
 use k8s_api_schema::json::Checked;
 
-use super::{Patched, not_decoded};
+use super::{Apart, Patched, not_decoded};
 use crate::status::Failure;
 
-pub(super) fn apply(object: &Value, text: Checked<'_>) -> Result<Patched, Failure> {
+pub(super) fn apply(mut object: Value, text: Checked<'_>) -> Result<Patched, Failure> {
     let read = text.decode_untyped().map_err(|why| not_decoded(&why))?;
     if read.value.is_null() {
         return Err(Failure::bad_request("Invalid JSON Patch".to_owned()));
     }
-    let mut merged = object.clone();
-    merge(&mut merged, &read.value);
+    let apart = apart(Some(&object), &read.value);
+    merge(&mut object, &read.value);
     Ok(Patched {
-        apart: apart(Some(object), &read.value),
-        object: merged,
+        apart: Apart::Of(apart),
+        object,
         strict: read.strict,
         ..Patched::default()
     })
@@ -63,7 +63,7 @@ mod tests {
     use crate::patch::tests::any_json;
 
     fn applied(object: &Value, body: &[u8]) -> Result<Patched, Failure> {
-        crate::patch::apply(crate::patch::PatchKind::Merge, object, body, None)
+        crate::patch::apply(crate::patch::PatchKind::Merge, object.clone(), body, None)
     }
 
     #[test]

@@ -44,7 +44,20 @@ pub(crate) struct Patched {
     /// The patch as it is quoted where the outcome is refused; of other patches the outcome is quoted.
     quoted: Option<String>,
     /// What the patch went through.
-    apart: TakenApart,
+    apart: Apart,
+}
+
+/// What a patch went through, or how to tell.
+#[derive(Debug)]
+enum Apart {
+    Of(TakenApart),
+    By(Vec<json::Operation>),
+}
+
+impl Default for Apart {
+    fn default() -> Self {
+        Self::Of(TakenApart::default())
+    }
 }
 
 impl Patched {
@@ -52,7 +65,12 @@ impl Patched {
     pub(crate) fn quoted(&self, types: Option<(&Schema, TypeId)>) -> String {
         match &self.quoted {
             Some(patch) => patch.clone(),
-            None => print_ordered(&self.object, types, &self.apart),
+            None => match &self.apart {
+                Apart::Of(apart) => print_ordered(&self.object, types, apart),
+                Apart::By(operations) => {
+                    print_ordered(&self.object, types, &json::taken_apart(operations))
+                }
+            },
         }
     }
 }
@@ -60,7 +78,7 @@ impl Patched {
 /// `object`, which is of a type where its kind is built in, with the patch in `body` applied.
 pub(crate) fn apply(
     kind: PatchKind,
-    object: &Value,
+    object: Value,
     body: &[u8],
     types: Option<(&Schema, TypeId)>,
 ) -> Result<Patched, Failure> {
@@ -69,7 +87,7 @@ pub(crate) fn apply(
     match (kind, types) {
         (PatchKind::Json, _) => json::apply(object, text),
         (PatchKind::Merge, _) => merge::apply(object, text),
-        (PatchKind::Strategic, Some((schema, id))) => strategic::apply(object, text, schema, id),
+        (PatchKind::Strategic, Some((schema, id))) => strategic::apply(&object, text, schema, id),
         (PatchKind::Strategic, None) => Err(Failure::unclassified(
             "strategic merge patch of a kind without a known type",
         )),

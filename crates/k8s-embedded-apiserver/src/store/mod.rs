@@ -217,8 +217,12 @@ impl Store {
         mut object: Value,
     ) -> Arc<Object> {
         self.advance();
-        metadata::metadata_mut(&mut object)
-            .insert("resourceVersion".into(), self.version.to_string().into());
+        let version = self.version.to_string();
+        metadata::set_text(
+            metadata::metadata_mut(&mut object),
+            "resourceVersion",
+            &version,
+        );
         let object = Arc::new(Object::new(&object));
         self.record(storage, key, Some(&object));
         object

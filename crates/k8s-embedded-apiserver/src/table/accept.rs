@@ -141,12 +141,17 @@ pub(crate) fn negotiate<'a, T>(
     header: &'a str,
     accepts: impl Fn(&Clause<'a>, Format) -> Option<T>,
 ) -> Option<(Encoding, T)> {
-    clauses(header).iter().find_map(|clause| {
+    let meet = |clause: &Clause<'a>| {
         OFFERED.iter().find_map(|format| {
             let accepted = clause.takes(*format).then(|| accepts(clause, *format))??;
             Some((clause.encoding(*format), accepted))
         })
-    })
+    };
+    if header.is_empty() || header.contains(',') {
+        return clauses(header).iter().find_map(meet);
+    }
+    // One range needs no ranking.
+    meet(&Clause::parse(header.trim_matches(' '))?)
 }
 
 /// What a resource is answered in, for a clause that is met otherwise.

@@ -42,10 +42,12 @@ pub(crate) fn create(kind: &Kind, object: &Value) -> Vec<FieldError> {
 /// Errors in the metadata of a replacement.
 pub(crate) fn update(kind: &Kind, old: &Value, new: &Value) -> Vec<FieldError> {
     let empty = Map::new();
-    let of = |object: &'_ Value| object.get("metadata").and_then(Value::as_object).cloned();
-    let (old, new) = (of(old).unwrap_or_default(), of(new).unwrap_or(empty));
+    let [old, new] = [old, new].map(|object| {
+        let metadata = object.get("metadata").and_then(Value::as_object);
+        metadata.unwrap_or(&empty)
+    });
     let mut errors = Vec::new();
-    no_new_finalizers(&old, &new, &mut errors);
+    no_new_finalizers(old, new, &mut errors);
     for field in [
         "name",
         "namespace",
@@ -54,7 +56,7 @@ pub(crate) fn update(kind: &Kind, old: &Value, new: &Value) -> Vec<FieldError> {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
-        if present(&old, field) != present(&new, field) {
+        if present(old, field) != present(new, field) {
             let value = new.get(field).cloned().unwrap_or_default();
             errors.push(FieldError::invalid(
                 format!("metadata.{field}"),
@@ -63,7 +65,7 @@ pub(crate) fn update(kind: &Kind, old: &Value, new: &Value) -> Vec<FieldError> {
             ));
         }
     }
-    content(needs_qualified_finalizers(kind), &new, &mut errors);
+    content(needs_qualified_finalizers(kind), new, &mut errors);
     errors
 }
 

@@ -150,10 +150,9 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
     const CHARACTERS: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
     const EXAMPLES: &[&str] = &["MyName", "my.name", "123-abc"];
     let mut errors = Vec::new();
-    let parts: Vec<&str> = key.split('/').collect();
-    let name = match parts[..] {
-        [name] => name,
-        [prefix, name] => {
+    let name = match key.split_once('/') {
+        None => key,
+        Some((prefix, name)) if !name.contains('/') => {
             if prefix.is_empty() {
                 errors.push("prefix part must be non-empty".into());
             } else {

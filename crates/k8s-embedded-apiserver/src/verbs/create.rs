@@ -124,7 +124,7 @@ pub(crate) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), Failu
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
-    metadata_mut(object).insert("namespace".into(), own.into());
+    metadata::set_text(metadata_mut(object), "namespace", own);
     Ok(())
 }
 

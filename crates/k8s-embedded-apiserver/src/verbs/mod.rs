@@ -18,7 +18,6 @@ use bytes::{BufMut, Bytes, BytesMut};
 use http::Method;
 use k8s_custom_schema::Part;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::auth::{self, User};
 use crate::body::{self, Decoded};
@@ -45,6 +44,7 @@ pub(crate) struct Call {
     pub(crate) target: Target,
     pub(crate) query: Query,
     pub(crate) content_type: Option<String>,
+    /// Of a write alone.
     pub(crate) user_agent: Option<String>,
     pub(crate) body: Bytes,
     /// Who asks.
@@ -90,8 +90,16 @@ impl Item {
         }
     }
 
+    /// The JSON text with `apiVersion` and `kind`, as a line.
+    pub(crate) fn line(&self) -> Bytes {
+        let mut out = Vec::with_capacity(self.text_len() + 1);
+        self.write(true, &mut out);
+        out.push(b'\n');
+        out.into()
+    }
+
     /// Appends the JSON text, with `apiVersion` and `kind` if it shall be `typed`.
-    pub(crate) fn write(&self, typed: bool, out: &mut BytesMut) {
+    pub(crate) fn write(&self, typed: bool, out: &mut impl BufMut) {
         match self {
             Self::Stored(object) => object.write(typed, out),
             Self::Made(value) if typed => json_text(value, out),
@@ -108,7 +116,7 @@ impl Item {
 }
 
 /// Appends JSON.
-fn json_text(value: &Value, out: &mut BytesMut) {
+fn json_text(value: &Value, out: &mut impl BufMut) {
     out.put_slice(crate::ordered::text(value).as_bytes());
 }
 
@@ -193,7 +201,14 @@ impl Call {
 
     /// The stored object that the request is about.
     fn existing(&self, state: &State) -> Result<Arc<Object>, Failure> {
-        let found = state.store.at(&self.place(self.name()));
+        let kind = self.kind();
+        let found = match self.namespace() {
+            Some(namespace) => {
+                let key = [namespace, "/", self.name()].concat();
+                state.store.get(&kind.storage, &key)
+            }
+            None => state.store.get(&kind.storage, self.name()),
+        };
         found.cloned().ok_or_else(|| self.not_found())
     }
 
@@ -272,7 +287,7 @@ enum Ownership {
 /// Does what the request asks for, and all that follows from it.
 pub(crate) fn handle(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     // What was due before the request came is seen by it.
-    while !state.run_due(Instant::now(), usize::MAX) {}
+    state.catch_up();
     let answer = dispatch(state, call);
     state.settle();
     answer

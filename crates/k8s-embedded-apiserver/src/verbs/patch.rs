@@ -27,10 +27,16 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         validation,
         ..
     } = call.query.write_options("PatchOptions")?;
-    let existing = call.existing(state)?.value();
+    let stored = call.existing(state)?;
+    let existing = stored.value();
     let types = call.kind().types.as_ref();
     let types = types.map(|(schema, id)| (&**schema, *id));
-    let mut patched = patch::apply(patch_kind, &call.view(&existing), &call.body, types)?;
+    let shown = if call.kind().shows_as_stored(&stored) {
+        existing.clone()
+    } else {
+        call.view(&existing)
+    };
+    let mut patched = patch::apply(patch_kind, shown, &call.body, types)?;
     if let Some(why) = &patched.mismatch {
         return Err(bad_result(&patched, types, why));
     }
@@ -40,8 +46,13 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         settle_type(call, patch_kind, &mut patched.object)?;
         check_type(call.kind(), &patched, types)?;
     }
-    let mut decoded = body::to_stored(patched.object.clone(), call.kind())
-        .map_err(|why| bad_result(&patched, types, &why))?;
+    // What may still be refused is still to be quoted.
+    let decoded = if patched.strict.is_empty() && body::is_settled(&patched.object, call.kind()) {
+        body::settled_to_stored(std::mem::take(&mut patched.object), call.kind())
+    } else {
+        body::to_stored(patched.object.clone(), call.kind())
+    };
+    let mut decoded = decoded.map_err(|why| bad_result(&patched, types, &why))?;
     let strict = std::mem::take(&mut patched.strict);
     decoded.strict.splice(0..0, strict);
     if let Some(why) = decoded.strict_error(validation) {

@@ -39,7 +39,7 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let live = live_scale(state, call, &object, &paths)?;
     let types = builtin().find("autoscaling", "v1", "Scale");
     let types = types.map(|id| (&**builtin(), id));
-    let patched = crate::patch::apply(patch_kind, &live, &call.body, types)?;
+    let patched = crate::patch::apply(patch_kind, live.clone(), &call.body, types)?;
     let mut scale =
         outcome(patch_kind, &patched).map_err(|why| patch::bad_result(&patched, types, &why))?;
     managed::track_scale(&state.source, &call.manager(), &live, &mut scale);

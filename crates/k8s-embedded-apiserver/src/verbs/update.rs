@@ -212,7 +212,8 @@ pub(super) fn finish(
     }
     warnings.extend((kind.warn)(&new, Some(existing)));
     admission::validate(state, attributes, Some(&new))?;
-    metadata_mut(&mut new).insert("resourceVersion".into(), metadata::version(existing).into());
+    let version = metadata::version(existing);
+    metadata::set_text(metadata_mut(&mut new), "resourceVersion", version);
     k8s_structured_merge::keep_times(existing, &mut new);
     if dry_run {
         return Ok(Arc::new(Object::new(&new)));
@@ -281,7 +282,7 @@ fn content<'a>(kind: &'a Kind, object: &'a Value) -> impl Iterator<Item = (&'a S
 }
 
 fn raises_generation(kind: &Kind, old: &Value, new: &Value) -> bool {
-    let differs = |pointer: &str| old.pointer(pointer) != new.pointer(pointer);
+    let differs = |pointer: &str| metadata::at(old, pointer) != metadata::at(new, pointer);
     match kind.generation {
         Generation::Untouched => false,
         Generation::Spec | Generation::SpecFromZero => differs("/spec"),
