@@ -1,5 +1,6 @@
 //! A map in key order that can count: pages of lists tell how many objects follow them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Entries of one piece at most. More make inserts slower, fewer make counting slower.
@@ -10,14 +11,19 @@ const PIECE: usize = 512;
 pub(super) struct Sorted<V> {
     /// None is empty, all are in order.
     pieces: Vec<Vec<(Arc<str>, V)>>,
+    /// The same entries. To look for one in order is to look at a dozen others, each somewhere else in memory.
+    by_key: HashMap<Arc<str>, V>,
 }
 
 /// A place between two entries: a piece, and an index into it.
 type At = (usize, usize);
 
-impl<V> Sorted<V> {
+impl<V: Clone> Sorted<V> {
     pub(super) fn new() -> Self {
-        Self { pieces: Vec::new() }
+        Self {
+            pieces: Vec::new(),
+            by_key: HashMap::new(),
+        }
     }
 
     /// The place of the first entry whose key is not `before`.
@@ -38,13 +44,16 @@ impl<V> Sorted<V> {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&V> {
-        let (piece, index) = self.first(|found| found < key);
-        let (found, value) = self.pieces.get(piece)?.get(index)?;
-        (**found == *key).then_some(value)
+        self.by_key.get(key)
     }
 
     /// Gives back what was there.
     pub(super) fn insert(&mut self, key: Arc<str>, value: V) -> Option<V> {
+        if let Some(known) = self.by_key.get_mut(&key) {
+            *known = value.clone();
+        } else {
+            self.by_key.insert(key.clone(), value.clone());
+        }
         let (mut at, mut index) = self.first(|found| found < &*key);
         if self.entry((at, index), &key) {
             return Some(std::mem::replace(&mut self.pieces[at][index].1, value));
@@ -70,6 +79,7 @@ impl<V> Sorted<V> {
     }
 
     pub(super) fn remove(&mut self, key: &str) -> Option<V> {
+        self.by_key.remove(key)?;
         let (at, index) = self.first(|found| found < key);
         if !self.entry((at, index), key) {
             return None;
@@ -160,7 +170,7 @@ mod tests {
                     prop_assert_eq!(map.remove(&key), model.remove(&key));
                 }
             }
-            for key in model.keys() {
+            for key in ["a", "b", "aa", "abc", "ccc"].into_iter().chain(model.keys().map(String::as_str)) {
                 prop_assert_eq!(map.get(key), model.get(key));
             }
             let within = |key: &String| {
