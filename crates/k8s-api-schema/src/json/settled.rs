@@ -1,8 +1,10 @@
 //! Values that are already as the server writes them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::{MAX_KEPT_DEPTH, is_empty, numbers, time, typed};
+use super::{MAX_KEPT_DEPTH, is_empty, numbers, time};
 use crate::model::{Empty, Scalar, Schema, Struct, Type, TypeId};
 use crate::quantity::Quantity;
 
@@ -69,6 +71,11 @@ impl Settled<'_> {
                     !is_empty(value, self.0, field.type_)
                         && self.value(value, field.type_, depth + 1)
                 }
+                // What is stored of an empty list or map may be none.
+                (Empty::Null | Empty::Written, value) if is_bare(value) => {
+                    matches!(self.0.get(field.type_), Type::Struct(_))
+                        && self.value(value, field.type_, depth + 1)
+                }
                 (_, value) => self.value(value, field.type_, depth + 1),
             };
             if !is_kept {
@@ -80,12 +87,9 @@ impl Settled<'_> {
         written == fields.filter(|field| is_always_there(field.empty)).count()
     }
 
-    /// A value of a map or a list, which holds what is empty, too.
+    /// A value of a map or a list; of null it depends on more than the type what becomes of it.
     fn member(&self, value: &Value, id: TypeId, depth: usize) -> bool {
-        match value {
-            Value::Null => self.is_null(id),
-            value => self.value(value, id, depth + 1),
-        }
+        !value.is_null() && self.value(value, id, depth + 1)
     }
 
     /// Whether what is empty is null.
@@ -98,6 +102,14 @@ impl Settled<'_> {
                 Scalar::Bytes | Scalar::Time | Scalar::MicroTime | Scalar::Any
             ),
         }
+    }
+}
+
+fn is_bare(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
     }
 }
 
@@ -116,7 +128,8 @@ fn is_settled_scalar(scalar: Scalar, value: &Value) -> bool {
         (Scalar::Number, Value::Number(number)) => number
             .as_f64()
             .is_some_and(|float| numbers::float(float) == *value),
-        (Scalar::Bytes, Value::String(text)) => typed::is_base64(text),
+        // It takes no other form than the one that is written.
+        (Scalar::Bytes, Value::String(text)) => STANDARD.decode(text).is_ok(),
         (Scalar::Time, Value::String(text)) => {
             time::time(text).is_ok_and(|read| read.as_ref() == Some(text))
         }

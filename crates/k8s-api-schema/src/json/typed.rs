@@ -561,11 +561,6 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
         .map_err(|_| format!("illegal base64 data at input byte {}", bad_byte(text)))
 }
 
-/// Whether a text is base64 in its one form.
-pub(super) fn is_base64(text: &str) -> bool {
-    bytes(text).is_ok_and(|bytes| BASE64.encode(bytes) == text)
-}
-
 /// Where Go's decoder gives up: at a byte that does not belong there, or at the end of the last whole group.
 fn bad_byte(text: &str) -> usize {
     let all = text.as_bytes();
