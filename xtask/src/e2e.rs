@@ -47,7 +47,7 @@ const E2E: &str = "e2e";
 /// What was asked of a real server once, asked of both: the files of [`ON_BOTH`].
 const SERVER: &str = "server";
 /// Test files of the embedded server that ask a real server, too.
-const ON_BOTH: [&str; 8] = [
+const ON_BOTH: [&str; 9] = [
     "access",
     "background",
     "both",
@@ -55,6 +55,7 @@ const ON_BOTH: [&str; 8] = [
     "kinds",
     "lists",
     "managed_fields",
+    "manifests",
     "workloads",
 ];
 /// The table of commands of kubectl, on the embedded server and on the real one.

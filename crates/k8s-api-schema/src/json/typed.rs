@@ -226,9 +226,10 @@ impl<'a> Decoder<'a> {
             self.struct_ = outer.0;
             self.fields.truncate(outer.1);
             let is_left_out = match field.empty {
-                Empty::Written => value.is_null(),
                 // What is stored of an empty list or map is none.
-                Empty::Null => value.is_null() || self.is_empty_collection(&value, field.type_),
+                Empty::Written | Empty::Null => {
+                    value.is_null() || self.is_empty_collection(&value, field.type_)
+                }
                 Empty::Pointer => value.is_null() && !points_to_never,
                 Empty::Omitted => is_empty(&value, self.schema, field.type_),
             };
