@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use k8s_api_schema::json::{self, Checked};
-use k8s_api_schema::{builtin, protobuf};
+use k8s_api_schema::{FieldError, builtin, protobuf};
+use k8s_structured_merge::shown_object;
 use serde_json::Value;
 
 use crate::custom;
 use crate::kinds::Kind;
 use crate::media_type;
-use crate::metadata::{object_mut, set_text};
+use crate::metadata::{self, metadata_mut, object_mut, set_text};
 use crate::query::FieldValidation;
 use crate::registered;
 use crate::registry::Registry;
@@ -77,6 +78,7 @@ impl<'a> Content<'a> {
     ///
     /// 415 for another media type; a text for what is not in it.
     fn open(bytes: &'a [u8], content_type: Option<&str>) -> Result<Result<Self, String>, Failure> {
+        let refused = || Failure::unsupported_media_type(ACCEPTED);
         let essence = match content_type.unwrap_or_default() {
             "" => Some("application/json".to_owned()),
             header => media_type::parse(header),
@@ -91,7 +93,7 @@ impl<'a> Content<'a> {
                 duplicates: document.duplicates,
             }),
             PROTOBUF => protobuf::open(bytes).map(Self::Protobuf),
-            _ => return Err(Failure::unsupported_media_type(ACCEPTED)),
+            _ => return Err(refused()),
         })
     }
 }
@@ -250,20 +252,32 @@ pub(crate) fn decode(
     let wrong = |why: String| unrecognized(bytes, &kind.kind, &why);
     let refuse = |why: String| Failure::bad_request(cannot_handle(kind, &why));
     let decoded = match Content::open(bytes, content_type)?.map_err(wrong)? {
-        Content::Json { text, duplicates } => {
-            let text = Checked::new(&text).map_err(|why| wrong(no_type(&why)))?;
+        Content::Json {
+            text: raw,
+            duplicates,
+        } => {
+            let text = Checked::new(&raw).map_err(|why| wrong(no_type(&why)))?;
             let type_ = text.type_of().map_err(|why| wrong(no_type(&why)))?;
             if let Some(why) = no_version(&type_.0) {
                 return Err(wrong(why));
             }
             check_type(&type_, bytes, kind, registry)?;
+            let mentions = |word: &[u8]| raw.windows(word.len()).any(|found| found == word);
+            let resets =
+                mentions(b"\"managedFields\"") && asks_for_reset(&parse(&raw).unwrap_or_default());
             let read = match &kind.types {
                 Some((schema, id)) if !kind.is_custom() => text.decode(schema, *id),
                 _ => text.decode_untyped(),
             };
             let read = read.map_err(refuse)?;
-            let mut decoded = store(read, kind).map_err(refuse)?;
+            if kind.is_custom() && type_.1 != kind.kind {
+                return Err(other_custom_kind(kind, &read.value));
+            }
+            let mut decoded = store(read, kind, Nulls::Dropped).map_err(refuse)?;
             decoded.duplicates = duplicates;
+            if resets {
+                reset(&mut decoded.object);
+            }
             decoded
         }
         Content::Protobuf(envelope) => {
@@ -277,7 +291,7 @@ pub(crate) fn decode(
                 value,
                 strict: Vec::new(),
             };
-            store(read, kind).map_err(refuse)?
+            store(read, kind, Nulls::Dropped).map_err(refuse)?
         }
     };
     match decoded.strict_error(validation) {
@@ -320,21 +334,36 @@ fn check_custom_type(
         );
         return Err(unrecognized(bytes, &kind.kind, &why));
     }
+    if sent_version.matches('/').count() > 1 {
+        let why = format!("unexpected GroupVersion string: {sent_version}");
+        return Err(unrecognized(bytes, &kind.kind, &why));
+    }
     if sent_version != kind.api_version() {
         return Err(Failure::bad_request(format!(
             "the API version in the data ({sent_version}) does not match the expected API version ({})",
             kind.api_version()
         )));
     }
-    if sent_kind != kind.kind {
-        return Err(Failure::bad_request(cannot_handle(
-            kind,
-            &format!(
-                "no kind {sent_kind:?} is registered for version {sent_version:?} in scheme \"pkg/runtime/scheme.go:111\""
-            ),
-        )));
-    }
     Ok(())
+}
+
+/// 422 for an object of another kind of the group, which is only found out when it is validated.
+fn other_custom_kind(kind: &Kind, object: &Value) -> Failure {
+    let sent = metadata::text(object, "/kind");
+    let why = format!("must be {}", kind.kind);
+    let error = FieldError::invalid("kind", sent, why);
+    let name = metadata::name(object);
+    Failure::invalid(&kind.group, sent, name, &[error])
+}
+
+/// Whether an object asks that all owners of its fields be forgotten. A list without items is lost when it is read.
+fn asks_for_reset(object: &Value) -> bool {
+    let fields = object.pointer("/metadata/managedFields");
+    fields.and_then(Value::as_array).is_some_and(Vec::is_empty)
+}
+
+fn reset(object: &mut Value) {
+    metadata_mut(object).insert("managedFields".into(), Value::Array(Vec::new()));
 }
 
 fn check_builtin_type(
@@ -400,12 +429,45 @@ pub(crate) fn no_conversion(short: &str, sent_kind: &str, kind: &Kind) -> String
 ///
 /// Text that names the field with a wrong type.
 pub(crate) fn to_stored(object: Value, kind: &Kind) -> Result<Decoded, String> {
-    match &kind.types {
+    stored(object, kind, Nulls::Dropped)
+}
+
+/// The same for what an apply made, which keeps the nulls of custom objects.
+///
+/// # Errors
+///
+/// Text that names the field with a wrong type.
+pub(crate) fn applied_to_stored(object: Value, kind: &Kind) -> Result<Decoded, String> {
+    stored(object, kind, Nulls::Kept)
+}
+
+/// What becomes of a null in a custom object where its schema allows none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nulls {
+    Dropped,
+    /// It is left for validation, which refuses it.
+    Kept,
+}
+
+fn stored(object: Value, kind: &Kind, nulls: Nulls) -> Result<Decoded, String> {
+    let resets = asks_for_reset(&object);
+    let read = match &kind.types {
         Some((schema, id)) if !kind.is_custom() && !json::is_settled(&object, schema, *id) => {
-            let read = json::decode(object.to_string().as_bytes(), schema, *id)?;
-            store(read, kind)
+            json::decode(object.to_string().as_bytes(), schema, *id)?
         }
-        _ => settled_to_stored(object, kind),
+        _ => as_it_is(object),
+    };
+    let mut decoded = store(read, kind, nulls)?;
+    if resets {
+        reset(&mut decoded.object);
+    }
+    Ok(decoded)
+}
+
+fn as_it_is(object: Value) -> json::Decoded {
+    json::Decoded {
+        value: object,
+        strict: Vec::new(),
     }
 }
 
@@ -418,15 +480,11 @@ pub(crate) fn is_settled(object: &Value, kind: &Kind) -> bool {
 
 /// [`to_stored`] of an object that is as it is read by its type.
 pub(crate) fn settled_to_stored(object: Value, kind: &Kind) -> Result<Decoded, String> {
-    let read = json::Decoded {
-        value: object,
-        strict: Vec::new(),
-    };
-    store(read, kind)
+    store(as_it_is(object), kind, Nulls::Dropped)
 }
 
 /// The stored form of an object that was read by its type.
-fn store(read: json::Decoded, kind: &Kind) -> Result<Decoded, String> {
+fn store(read: json::Decoded, kind: &Kind, nulls: Nulls) -> Result<Decoded, String> {
     let mut decoded = Decoded {
         object: read.value,
         strict: read.strict,
@@ -444,7 +502,9 @@ fn store(read: json::Decoded, kind: &Kind) -> Result<Decoded, String> {
     }
     let mut object = (kind.to_storage)(decoded.object);
     if kind.is_custom() {
-        decoded.unknown.extend(custom::receive(&mut object, kind)?);
+        decoded
+            .unknown
+            .extend(custom::receive(&mut object, kind, nulls == Nulls::Kept)?);
     }
     let metadata = crate::metadata::metadata_mut(&mut object);
     // It is gone for good.
@@ -466,21 +526,22 @@ pub(crate) fn to_view(stored: &Value, kind: &Kind) -> Value {
     object
 }
 
-/// An object of the kind with the given metadata and nothing else, as a bookmark has it.
+/// An object of the kind with the given metadata and nothing else, as a bookmark has it: with the fields that are shown
+/// even if they are empty.
 pub(crate) fn to_empty(object: &Value, kind: &Kind) -> Value {
-    // Of these two even an empty object shows fields.
-    let shows_fields = matches!(&*kind.storage, "events" | "leases.coordination.k8s.io");
-    if kind.is_custom() {
-        let mut object = object.clone();
-        let map = object_mut(&mut object);
-        map.insert("apiVersion".into(), kind.api_version().into());
-        map.insert("kind".into(), kind.kind.as_ref().into());
-        return object;
+    let mut empty = match &kind.types {
+        Some((schema, id)) if !kind.is_custom() => shown_object(schema, *id),
+        _ => Value::Object(serde_json::Map::new()),
+    };
+    let map = object_mut(&mut empty);
+    map.insert("apiVersion".into(), kind.api_version().into());
+    map.insert("kind".into(), kind.kind.as_ref().into());
+    metadata::copy_key(object, map, "metadata");
+    // These counts are no pointers on the server.
+    if kind.group == "apps" && kind.scale.is_some() {
+        metadata::entry_mut(map, "spec").insert("replicas".into(), 0.into());
     }
-    match to_stored(object.clone(), kind) {
-        Ok(stored) if shows_fields => to_view(&stored.object, kind),
-        _ => to_view(object, kind),
-    }
+    empty
 }
 
 #[cfg(test)]

@@ -107,18 +107,25 @@ fn normalize_numbers(value: &mut Value) {
     }
 }
 
-/// Prunes and defaults an object that was sent; gives back the paths of what it dropped.
+/// Prunes and defaults an object that was sent; gives back the paths of what it dropped. Nulls that the schema does not
+/// allow are dropped, too, or else left for validation.
 ///
 /// # Errors
 ///
 /// Text that names the field that cannot be read.
-pub(crate) fn receive(object: &mut Value, kind: &Kind) -> Result<Vec<String>, String> {
+pub(crate) fn receive(
+    object: &mut Value,
+    kind: &Kind,
+    keeps_nulls: bool,
+) -> Result<Vec<String>, String> {
     normalize_numbers(object);
     let Some(schema) = schema(kind, &kind.version) else {
         return Ok(Vec::new());
     };
     let mut unknown = schema.prune(object);
-    schema.drop_nulls(object);
+    if !keeps_nulls {
+        schema.drop_nulls(object);
+    }
     unknown.extend(
         schema
             .coerce(object, &METADATA)

@@ -90,16 +90,22 @@ pub(crate) fn finalizers<M: Meta + ?Sized>(object: &M) -> Vec<&str> {
 }
 
 /// The owners of an object.
-/// Leaves one of owners that are told twice, and gives back the warning of it.
-pub(crate) fn one_of_each_owner(object: &mut Value) -> Option<String> {
-    let owners = object
-        .pointer_mut("/metadata/ownerReferences")?
-        .as_array_mut()?;
-    let mut twice: Vec<String> = Vec::new();
+pub(crate) fn owners<M: Meta + ?Sized>(object: &M) -> Vec<Owner> {
+    object.owners()
+}
+
+/// What is said of owners that are there twice only after admission has changed the object.
+pub(crate) const AFTER_ADMISSION: &str = " after mutating admission happens";
+
+/// Drops owners that are there twice, and gives back what is said about it.
+pub(crate) fn drop_duplicate_owners(object: &mut Value, when: &str) -> Option<String> {
+    let owners = object.pointer_mut("/metadata/ownerReferences")?;
+    let owners = owners.as_array_mut().filter(|owners| owners.len() > 1)?;
     let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
-    for owner in owners.drain(..) {
+    let mut twice = Vec::new();
+    for owner in std::mem::take(owners) {
         if kept.contains(&owner) {
-            twice.push(text(&owner, "/uid").into());
+            twice.push(text(&owner, "/uid").to_owned());
         } else {
             kept.push(owner);
         }
@@ -107,14 +113,11 @@ pub(crate) fn one_of_each_owner(object: &mut Value) -> Option<String> {
     *owners = kept;
     (!twice.is_empty()).then(|| {
         format!(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, \
+             and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
             twice.join(", ")
         )
     })
-}
-
-pub(crate) fn owners<M: Meta + ?Sized>(object: &M) -> Vec<Owner> {
-    object.owners()
 }
 
 /// The texts of a JSON list.

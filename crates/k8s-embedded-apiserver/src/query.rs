@@ -7,23 +7,32 @@ use crate::managed::{MAX_MANAGER, is_printable};
 use crate::status::Failure;
 use k8s_api_schema::FieldError;
 
-/// Parameters; of one that is given twice the first counts.
+/// Parameters; of one that is given twice the first counts, but for `dryRun`, which is a list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Query(BTreeMap<String, String>);
+pub(crate) struct Query {
+    first: BTreeMap<String, String>,
+    dry_run: Vec<String>,
+}
+
+const DRY_RUN: &str = "dryRun";
 
 impl Query {
     pub(crate) fn parse(query: Option<&str>) -> Self {
-        let mut map = BTreeMap::new();
+        let mut parsed = Self::default();
         for (key, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-            map.entry(key.into_owned())
-                .or_insert_with(|| value.into_owned());
+            if key == DRY_RUN {
+                parsed.dry_run.push(value.into_owned());
+                continue;
+            }
+            let first = parsed.first.entry(key.into_owned());
+            first.or_insert_with(|| value.into_owned());
         }
-        Self(map)
+        parsed
     }
 
     /// A parameter that is there and not empty.
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        self.0
+        self.first
             .get(key)
             .map(String::as_str)
             .filter(|value| !value.is_empty())
@@ -31,7 +40,7 @@ impl Query {
 
     /// A truth value: anything but `false` and `0`, so that the name alone is enough.
     pub(crate) fn flag(&self, key: &str) -> Option<bool> {
-        let value = self.0.get(key)?;
+        let value = self.first.get(key)?;
         Some(!(value == "0" || value.eq_ignore_ascii_case("false")))
     }
 
@@ -48,7 +57,7 @@ impl Query {
             };
             Failure::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
         };
-        self.0
+        self.first
             .get(key)
             .map(|text| text.parse().map_err(|error| refused(text, &error)))
             .transpose()
@@ -60,15 +69,20 @@ impl Query {
     ///
     /// 422 for a value other than `All`.
     pub(crate) fn dry_run(&self, options: &str) -> Result<bool, Failure> {
-        match self.get("dryRun") {
-            None => Ok(false),
-            Some("All") => Ok(true),
-            Some(other) => {
-                let error = FieldError::not_supported("dryRun", vec![other], &["All"]);
-                Err(Failure::invalid("meta.k8s.io", options, "", &[error]))
-            }
+        match dry_run_error(&self.dry_run) {
+            None => Ok(!self.dry_run.is_empty()),
+            Some(error) => Err(Failure::invalid("meta.k8s.io", options, "", &[error])),
         }
     }
+}
+
+/// What is wrong with the values of `dryRun`, which are all `All`.
+pub(crate) fn dry_run_error<T: AsRef<str>>(values: &[T]) -> Option<FieldError> {
+    if values.iter().all(|value| value.as_ref() == "All") {
+        return None;
+    }
+    let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
+    Some(FieldError::not_supported(DRY_RUN, values, &["All"]))
 }
 
 /// How unknown and repeated fields of a body are treated.
@@ -123,10 +137,7 @@ impl Query {
         if let Some(manager) = self.get("fieldManager") {
             manager_errors(manager, &mut errors);
         }
-        let dry_run = self.get("dryRun");
-        if let Some(other) = dry_run.filter(|value| *value != "All") {
-            errors.push(FieldError::not_supported("dryRun", vec![other], &["All"]));
-        }
+        errors.extend(dry_run_error(&self.dry_run));
         let validation = match self.get("fieldValidation") {
             None | Some("Warn") => FieldValidation::Warn,
             Some("Ignore") => FieldValidation::Ignore,
@@ -141,7 +152,7 @@ impl Query {
             return Err(Failure::invalid("meta.k8s.io", options, "", &errors));
         }
         Ok(WriteOptions {
-            dry_run: dry_run.is_some(),
+            dry_run: !self.dry_run.is_empty(),
             validation,
             force: self.is_set("force"),
         })

@@ -74,10 +74,8 @@ impl Registry {
     }
 
     /// Whether an unknown resource of the group and version is answered as a JSON `Status`.
-    pub(crate) fn is_builtin(&self, group: &str, version: &str) -> bool {
-        self.builtin
-            .iter()
-            .any(|kind| kind.group == group && kind.version == version)
+    pub(crate) fn is_builtin(&self, group: &str) -> bool {
+        self.builtin.iter().any(|kind| kind.group == group)
     }
 
     /// Whether a resource is built in, in whichever version.

@@ -72,10 +72,10 @@ fn resource(group: &str, version: &str, rest: &[&str], registry: &Registry) -> R
     };
     let (namespace, rest) = in_namespace(group, rest);
     let [plural, rest @ ..] = rest else {
-        return unknown(group, version, registry);
+        return unknown(group, registry);
     };
     let Some(kind) = registry.find(group, version, plural) else {
-        return unknown(group, version, registry);
+        return unknown(group, registry);
     };
     let namespace = namespace.filter(|namespace| !namespace.is_empty());
     let scoped_right = match (namespace, kind.namespaced) {
@@ -88,17 +88,21 @@ fn resource(group: &str, version: &str, rest: &[&str], registry: &Registry) -> R
         [] => (None, None),
         [name] => (Some(*name), None),
         [name, subresource] => (Some(*name), Some(*subresource)),
-        _ => return unknown(group, version, registry),
+        // What comes after it is not looked at.
+        [name, subresource, ..] if kind.is_custom() => (Some(*name), Some(*subresource)),
+        _ => return unknown(group, registry),
     };
     if !scoped_right || name.is_some_and(str::is_empty) {
-        return unknown(group, version, registry);
+        return unknown(group, registry);
+    }
+    if let (Some(name), Some(subresource)) = (name, subresource)
+        && kind.is_custom()
+        && !has_subresource(&kind, subresource)
+    {
+        return Route::Refused(Failure::not_found(&kind.group, &kind.plural, name));
     }
     if subresource.is_some_and(|subresource| !has_subresource(&kind, subresource)) {
-        return match name.filter(|_| kind.custom.is_some()) {
-            // A definition has one handler for all below its resource.
-            Some(name) => Route::Refused(Failure::not_found(group, &kind.plural, name)),
-            None => unknown(group, version, registry),
-        };
+        return unknown(group, registry);
     }
     Route::Target(Target {
         kind,
@@ -127,13 +131,16 @@ fn has_subresource(kind: &Kind, subresource: &str) -> bool {
         "token" => kind.storage == "serviceaccounts",
         "finalize" => kind.storage == crate::lifecycle::NAMESPACES,
         "binding" | "eviction" => kind.storage == "pods" && kind.group.is_empty(),
-        _ => false,
+        _ => kind
+            .subresources
+            .iter()
+            .any(|known| known.name == subresource),
     }
 }
 
-fn unknown(group: &str, version: &str, registry: &Registry) -> Route {
-    // Of the core group every version is answered like this.
-    if group.is_empty() || registry.is_builtin(group, version) {
+fn unknown(group: &str, registry: &Registry) -> Route {
+    // Of a group that is built in every version is answered like this.
+    if group.is_empty() || registry.is_builtin(group) {
         Route::Refused(Failure::no_such_resource())
     } else {
         Route::PlainNotFound
@@ -203,6 +210,7 @@ mod tests {
             ("/api//v1/namespaces/x/configmaps/a", "404"),
             ("/api/v1/namespaces/x/./configmaps/a", "404"),
             ("/apis/nobody.example.com/v1/things", "plain"),
+            ("/apis/apps/v9/namespaces/x/deployments", "404"),
             ("/api/v1", "other"),
             ("/apis/apps", "other"),
             ("//api/v1/namespaces", "other"),

@@ -215,7 +215,7 @@ impl EmbeddedApiServer {
             let is_watchable = call.target.name.is_none() || call.target.watch;
             table::route(wire.accept, is_watchable && call.method == Method::GET)?;
         }
-        let (encoding, representation) = Representation::negotiate(wire.accept, call.kind())?;
+        let (encoding, representation) = Representation::negotiate(wire.accept, call.shown_kind())?;
         let answer = self.handle(call, session).await?;
         let include = match representation {
             Representation::Table(_) => {
@@ -223,7 +223,7 @@ impl EmbeddedApiServer {
             }
             _ => IncludeObject::default(),
         };
-        let rendering = Rendering::new(representation, include, call.target.kind.clone());
+        let rendering = Rendering::new(representation, include, call.shown_kind().clone());
         self.write(call, answer, rendering, wire, encoding)
     }
 

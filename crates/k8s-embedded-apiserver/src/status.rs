@@ -292,6 +292,15 @@ impl Failure {
         .with(Details::default())
     }
 
+    /// 405 of a custom resource, which tells the verb.
+    pub(crate) fn verb_not_supported(group: &str, resource: &str, verb: &str) -> Self {
+        let message = format!(
+            "{verb} is not supported on resources of kind \"{}\"",
+            qualified(group, resource)
+        );
+        Self::new(405, "MethodNotAllowed", message).with(Details::of(group, resource, ""))
+    }
+
     /// 406: no accepted media type can be served.
     pub(crate) fn not_acceptable(accepted: &[&str]) -> Self {
         Self::new(

@@ -62,7 +62,7 @@ pub use managed::{
 };
 pub use scale::{ReplicasPaths, from_scale, to_scale};
 pub use set::Set;
-pub use shape::empty_object;
+pub use shape::{empty_object, shown_object};
 pub use typed::{Comparison, TypeRef};
 pub use update::{Versions, Writer, keep_times, update};
 pub use validate::{Duplicates, Misfits};

@@ -58,7 +58,7 @@ impl MapShape<'_> {
     /// What the server shows of a field that it always shows, where there is nothing in it.
     pub(crate) fn shown_empty(&self, schema: &Schema, key: &str) -> Option<Value> {
         let field = self.fields.and_then(|fields| fields.get(key))?;
-        (field.empty == Empty::Written).then(|| zero(schema, field.type_, 0))
+        (field.empty == Empty::Written).then(|| zero(schema, field.type_, &[Empty::Written], 0))
     }
 
     /// Nothing is known of its fields.
@@ -203,21 +203,35 @@ const MAX_DEPTH: usize = 32;
 /// The object with nothing in it, as the server writes a Go value without content: what a create is compared with.
 #[must_use]
 pub fn empty_object(schema: &Schema, type_: TypeId) -> Value {
-    let mut object = zero(schema, type_, 0);
+    of_zero(schema, type_, &[Empty::Written])
+}
+
+/// The object with nothing in it, as the server shows it: with the pointers that are always shown.
+#[must_use]
+pub fn shown_object(schema: &Schema, type_: TypeId) -> Value {
+    of_zero(schema, type_, &[Empty::Written, Empty::Null])
+}
+
+fn of_zero(schema: &Schema, type_: TypeId, written: &[Empty]) -> Value {
+    let mut object = zero(schema, type_, written, 0);
     if !object.is_object() {
         object = Value::Object(Map::new());
     }
     object
 }
 
-fn zero(schema: &Schema, type_: TypeId, depth: usize) -> Value {
+fn zero(schema: &Schema, type_: TypeId, written: &[Empty], depth: usize) -> Value {
     match schema.get(type_) {
         Type::Struct(struct_) if depth < MAX_DEPTH => {
             let fields = struct_.fields.iter();
-            let written = fields.filter(|(_, field)| field.empty == Empty::Written);
+            let shown = fields.filter(|(_, field)| written.contains(&field.empty));
+            let value = |field: &Field| match field.empty {
+                Empty::Null => Value::Null,
+                _ => zero(schema, field.type_, written, depth + 1),
+            };
             Value::Object(
-                written
-                    .map(|(name, field)| (name.clone(), zero(schema, field.type_, depth + 1)))
+                shown
+                    .map(|(name, field)| (name.clone(), value(field)))
                     .collect(),
             )
         }

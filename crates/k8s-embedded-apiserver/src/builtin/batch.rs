@@ -12,7 +12,7 @@ pub(super) fn kinds() -> Vec<Kind> {
             .in_all()
             .with_status()
             .generation(Generation::Spec)
-            .fields(FieldRules::Listed(SUCCESSFUL))
+            .fields(FieldRules::OfJobs(SUCCESSFUL))
             .defaults(defaults::batch::job)
             .on_create(defaults::batch::new_job)
             .validated(validation::batch::job)

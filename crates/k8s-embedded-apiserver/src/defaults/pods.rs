@@ -92,6 +92,13 @@ pub(crate) fn new_pod(object: &mut Value) {
 
 /// A Pod that leaves its resources out keeps those that it had.
 pub(crate) fn updated_pod(object: &mut Value, old: &Value) {
+    if let Some(class) = old.pointer("/status/qosClass") {
+        fill(
+            entry_mut(object_mut(object), "status"),
+            "qosClass",
+            class.clone(),
+        );
+    }
     let Some(resources) = old.pointer("/spec/resources") else {
         return;
     };

@@ -2,12 +2,17 @@
 
 use serde_json::Value;
 
-use super::{each_in, fill_text, shown_list, text};
+use super::{each_in, fill, fill_text, shown_list, text};
 use crate::metadata::{entry_mut, object_mut};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 pub(crate) fn role(object: &mut Value) {
+    fill(object_mut(object), "rules", Value::Null);
+}
+
+/// Rules that were sent without any in them are stored as none.
+pub(crate) fn stored_role(object: &mut Value) {
     shown_list(object_mut(object), "rules");
 }
 

@@ -218,7 +218,9 @@ impl State {
     pub(crate) fn delete(&mut self, place: &Place, manner: Manner) -> Option<Deletion> {
         let existing = self.store.at(place)?.clone();
         let Some(marked) = self.marked(place, &existing, manner) else {
-            return self.remove(place).map(Deletion::Gone);
+            // It is answered in the version of the delete.
+            let removed = self.remove(place)?.at_version(self.store.version());
+            return Some(Deletion::Gone(Arc::new(removed)));
         };
         if marked == existing.value() {
             return Some(Deletion::Held(existing));

@@ -82,8 +82,7 @@ pub(crate) fn apply(
     body: &[u8],
     types: Option<(&Schema, TypeId)>,
 ) -> Result<Patched, Failure> {
-    let text =
-        Checked::new(body).map_err(|_| Failure::bad_request("invalid JSON patch".to_owned()))?;
+    let text = checked(body)?;
     match (kind, types) {
         (PatchKind::Json, _) => json::apply(object, text),
         (PatchKind::Merge, _) => merge::apply(object, text),
@@ -92,6 +91,15 @@ pub(crate) fn apply(
             "strategic merge patch of a kind without a known type",
         )),
     }
+}
+
+/// Checks that a patch is JSON at all.
+pub(crate) fn check_syntax(body: &[u8]) -> Result<(), Failure> {
+    checked(body).map(drop)
+}
+
+fn checked(body: &[u8]) -> Result<Checked<'_>, Failure> {
+    Checked::new(body).map_err(|_| Failure::bad_request("invalid JSON patch".to_owned()))
 }
 
 /// The text of a patch that cannot be decoded.

@@ -17,6 +17,8 @@ pub(crate) enum FieldRules<'a> {
     /// The kind has a list of its own: another field is `field label not supported: X`.
     /// Each entry is the label of the selector and the path of the value in the object.
     Listed(&'a [(&'a str, &'a str)]),
+    /// The same in other words.
+    OfJobs(&'a [(&'a str, &'a str)]),
 }
 
 impl FieldRules<'_> {
@@ -24,7 +26,7 @@ impl FieldRules<'_> {
     fn path(&self, label: &str, namespaced: bool) -> Result<String, Failure> {
         let listed: &[(&str, &str)] = match self {
             Self::MetadataOnly => &[],
-            Self::Listed(fields) => fields,
+            Self::Listed(fields) | Self::OfJobs(fields) => fields,
         };
         // A kind without a list of its own knows metadata.namespace even if it is cluster-scoped.
         if label == "metadata.name"
@@ -44,6 +46,7 @@ impl FieldRules<'_> {
                 )
             }
             Self::Listed(_) => format!("field label not supported: {label}"),
+            Self::OfJobs(_) => format!("field label {label:?} not supported for Job"),
         }))
     }
 }

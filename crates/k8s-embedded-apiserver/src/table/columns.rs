@@ -77,6 +77,11 @@ pub(super) fn wide(name: &str, description: &str) -> Column {
     Column::new(name, 1, description)
 }
 
+/// Whether these are the columns of a kind that the server knows no others of.
+pub(super) fn is_default(columns: &[Column]) -> bool {
+    matches!(columns, [_, second] if *second == created_at())
+}
+
 pub(super) fn created_at() -> Column {
     shown("Created At", CREATED).of_type("date")
 }

@@ -219,7 +219,7 @@ impl Rendering {
             "apiVersion": format!("meta.k8s.io/{version}"),
             "metadata": metadata,
             "columnDefinitions": heads,
-            "rows": rows,
+            "rows": if rows.is_empty() && columns::is_default(&self.columns) { Value::Null } else { rows.into() },
         })
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::fields;
 use super::names;
 use super::path::{Errors, Path, has, int, list, text};
 
@@ -130,6 +131,54 @@ pub(super) fn pod(object: &Value, old: &Value, errors: &mut Errors) {
     let policy = text(&old["spec"], "restartPolicy");
     if policy != "Always" {
         states(path, status, before, policy, errors);
+    }
+    for (one, many) in [("podIP", "podIPs"), ("hostIP", "hostIPs")] {
+        addresses(path.child(many), (one, many), status, before, errors);
+    }
+}
+
+/// Addresses are valid unless they were there before, at most one of each family, and the first one is the one that
+/// stands alone.
+fn addresses(
+    path: Path<'_>,
+    (one, many): (&str, &str),
+    status: &Value,
+    old: &Value,
+    errors: &mut Errors,
+) {
+    let of = |status: &Value| -> Vec<String> {
+        let items = list(status, many).iter();
+        items.map(|item| text(item, "ip").to_owned()).collect()
+    };
+    let (new, old) = (of(status), of(old));
+    let Some(first) = new.first() else {
+        return;
+    };
+    let alone = text(status, one);
+    if many == "hostIPs" && alone != first {
+        let why = format!("must be equal to `{one}`");
+        errors.invalid(path.index(0).child("ip"), first.as_str(), why);
+    }
+    for (index, address) in new.iter().enumerate() {
+        if !old.contains(address) {
+            fields::legacy_address(&path.index(index).to_string(), address, &mut errors.0);
+        }
+    }
+    if new.len() < 2 {
+        return;
+    }
+    let families: Vec<_> = new
+        .iter()
+        .filter_map(|text| fields::address(text))
+        .collect();
+    let dual = families.iter().any(std::net::IpAddr::is_ipv4)
+        && families.iter().any(std::net::IpAddr::is_ipv6);
+    if !dual || new.len() > 2 {
+        errors.invalid(
+            path,
+            status[many].clone(),
+            "may specify no more than one IP for each IP family",
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! PATCH with a configuration: server-side apply.
 
+use k8s_api_schema::strategic::mismatch;
 use k8s_structured_merge::{ApplyError, Conflicts, path_text};
 use serde_json::Value;
 
@@ -51,9 +52,21 @@ pub(super) fn apply(state: &mut State, call: &Call) -> Result<Answer, Failure> {
             &why,
         ));
     }
-    let decoded = body::to_stored(applied.object, kind).map_err(|why| {
+    let types = kind.types.as_ref().filter(|_| !kind.is_custom());
+    let mismatch = types.and_then(|(schema, id)| mismatch(&applied.object, schema, *id));
+    let decoded = match mismatch {
+        Some(why) => Err(why),
+        None => body::applied_to_stored(applied.object, kind),
+    };
+    let decoded = decoded.map_err(|why| {
+        let how = if why.starts_with("illegal base64 data") {
+            "error decoding from json: "
+        } else {
+            ""
+        };
+        let type_ = type_text(&kind.api_version(), &kind.kind);
         Failure::unclassified(format!(
-            "failed to convert new object ({}) to proper version: {why}",
+            "failed to convert new object ({}) to proper version: unable to convert unstructured object to {type_}: {how}{why}",
             describe(&config)
         ))
     })?;

@@ -146,7 +146,11 @@ impl Continue {
 }
 
 fn encode(start: &str, version: &Value) -> String {
-    BASE64.encode(json!({"v": VERSION, "rv": version, "start": start}).to_string())
+    // In the order of the server.
+    let (token_version, start) = (json!(VERSION), json!(start));
+    BASE64.encode(format!(
+        r#"{{"v":{token_version},"rv":{version},"start":{start}}}"#
+    ))
 }
 
 /// The greatest text before `start` that matters: a start without the NUL is itself shown. Names have no NUL.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Ownership, validate};
+use super::{Answer, Call, Ownership, settle_bytes, validate};
 use crate::admission;
 use crate::auth;
 use crate::custom;
@@ -31,8 +31,9 @@ pub(super) fn create(state: &mut State, call: &Call) -> Result<Answer, Failure> 
         ..
     } = call.query.write_options("CreateOptions")?;
     let decoded = call.decode(state, validation)?;
-    let warnings = decoded.warnings(validation);
-    let object = decoded.object;
+    let mut warnings = decoded.warnings(validation);
+    let mut object = decoded.object;
+    warnings.extend(metadata::drop_duplicate_owners(&mut object, ""));
     insert(
         state,
         call,
@@ -60,7 +61,6 @@ pub(super) fn insert(
             "resourceVersion should not be set on objects to be created",
         ));
     }
-    warnings.extend(metadata::one_of_each_owner(&mut object));
     if ownership == Ownership::Track {
         let metadata = metadata_mut(&mut object);
         metadata.remove("deletionTimestamp");
@@ -77,6 +77,10 @@ pub(super) fn insert(
         dry_run,
     };
     admission::mutate(state, attributes, Some(&mut object))?;
+    warnings.extend(metadata::drop_duplicate_owners(
+        &mut object,
+        metadata::AFTER_ADMISSION,
+    ));
     auth::check_escalation(state, call, &object, None)?;
     prepare(state, kind, &mut object);
     let place = name_it(state, call, &mut object);
@@ -106,6 +110,7 @@ pub(super) fn insert(
     let object = if dry_run {
         Arc::new(Object::new(&object))
     } else {
+        settle_bytes(kind, &mut object);
         state.put(&place, custom::to_storage(object, kind))
     };
     Ok(call.object(201, &object, warnings))

@@ -11,6 +11,7 @@ use crate::kinds::Deleted;
 use crate::lifecycle::{self, Deletion, Manner, NAMESPACES, Propagation, State};
 use crate::metadata::{self, Meta as _};
 use crate::object::Object;
+use crate::query::dry_run_error;
 use crate::status::{self, Failure};
 use k8s_api_schema::FieldError;
 
@@ -39,18 +40,16 @@ impl DeleteOptions {
         }
         // With a body the query does not matter.
         let options = read_body(call)?;
-        let dry_run = match metadata::texts(options.get("dryRun")) {
-            all if all.iter().all(|stage| *stage == "All") => !all.is_empty(),
-            other => {
-                let error = FieldError::not_supported("dryRun", other, &["All"]);
-                return Err(Failure::invalid(
-                    "meta.k8s.io",
-                    "DeleteOptions",
-                    "",
-                    &[error],
-                ));
-            }
-        };
+        let dry_run = metadata::texts(options.get("dryRun"));
+        if let Some(error) = dry_run_error(&dry_run) {
+            return Err(Failure::invalid(
+                "meta.k8s.io",
+                "DeleteOptions",
+                "",
+                &[error],
+            ));
+        }
+        let dry_run = !dry_run.is_empty();
         let policy = options.get("propagationPolicy").and_then(Value::as_str);
         let orphan = options.get("orphanDependents").and_then(Value::as_bool);
         let grace = options.get("gracePeriodSeconds").and_then(Value::as_i64);

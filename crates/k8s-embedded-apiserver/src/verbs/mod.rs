@@ -187,6 +187,14 @@ impl Call {
         self.target.namespace.as_deref()
     }
 
+    /// What answers are of: the kind, or what its subresource gives.
+    pub(crate) fn shown_kind(&self) -> &Arc<Kind> {
+        match self.target.subresource.as_deref() {
+            Some("scale") => scale::kind(),
+            _ => &self.target.kind,
+        }
+    }
+
     /// The name in the path, empty for a collection.
     fn name(&self) -> &str {
         self.target.name.as_deref().unwrap_or_default()
@@ -293,10 +301,10 @@ pub(crate) fn handle(state: &mut State, call: &Call) -> Result<Answer, Failure> 
     answer
 }
 
-/// Whether the resource has the verb; a few built-in ones have but some.
-fn is_allowed(call: &Call) -> bool {
+/// What the request does, as the server calls it; empty where it has no word for it.
+fn verb(call: &Call) -> &'static str {
     let named = call.target.name.is_some();
-    let verb = match call.method.as_str() {
+    match call.method.as_str() {
         "GET" | "HEAD" if call.is_watch() => "watch",
         "GET" | "HEAD" if named => "get",
         "GET" | "HEAD" => "list",
@@ -305,9 +313,14 @@ fn is_allowed(call: &Call) -> bool {
         "PATCH" => "patch",
         "DELETE" if named => "delete",
         "DELETE" => "deletecollection",
-        _ => return true,
-    };
-    call.kind().verbs.contains(&verb)
+        _ => "",
+    }
+}
+
+/// Whether the resource has the verb; a few built-in ones have but some.
+fn is_allowed(call: &Call) -> bool {
+    let verb = verb(call);
+    verb.is_empty() || call.kind().verbs.contains(&verb)
 }
 
 #[allow(clippy::match_same_arms, reason = "the order of the arms matters")]
@@ -320,6 +333,11 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     if subresource.is_none() && !is_allowed(call) {
         return Err(Failure::method_not_allowed());
     }
+    check_segment(call.name())?;
+    if let Some(refused) = unserved_subresource(call) {
+        return Err(refused);
+    }
+    let custom = call.kind().is_custom();
     match (call.method.as_str(), target.name.is_some(), subresource) {
         ("POST", true, Some("token")) => auth::request_token(state, call),
         (_, true, Some("token")) => Err(Failure::method_not_allowed()),
@@ -339,6 +357,12 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
             Err(Failure::method_not_allowed())
         }
         ("POST", false, None) => create::create(state, call),
+        ("POST", true, None) if custom => create::create(state, call),
+        ("PATCH", false, None) if custom => {
+            patch::kind_of_patch(call)?;
+            Err(Failure::bad_request("name must be provided"))
+        }
+        ("PUT", false, None) if custom => Err(Failure::bad_request("name must be provided")),
         ("PUT", true, _) => update::replace(state, call),
         (_, true, Some("finalize")) => Err(Failure::method_not_allowed()),
         ("PATCH", true, _) => patch::patch(state, call),
@@ -346,7 +370,56 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         ("DELETE", false, None) if call.kind().storage != crate::lifecycle::NAMESPACES => {
             delete::collection(state, call)
         }
+        _ if custom => {
+            let kind = call.kind();
+            let verb = verb(call);
+            Err(Failure::verb_not_supported(&kind.group, &kind.plural, verb))
+        }
         _ => Err(Failure::method_not_allowed()),
+    }
+}
+
+/// Names that could not be a part of a path are in none.
+fn check_segment(name: &str) -> Result<(), Failure> {
+    let why = match name {
+        "." => "may not be '.'",
+        ".." => "may not be '..'",
+        name if name.contains('%') => "may not contain '%'",
+        _ => return Ok(()),
+    };
+    let name = k8s_api_schema::quote(name);
+    Err(Failure::bad_request(format!(
+        "Name parameter invalid: {name}: {why}"
+    )))
+}
+
+/// Why a subresource that the kind has on a real server is not served here, or not by the verb.
+fn unserved_subresource(call: &Call) -> Option<Failure> {
+    const SERVED: &[&str] = &[
+        "binding", "eviction", "finalize", "scale", "status", "token",
+    ];
+    let name = call.target.subresource.as_deref()?;
+    let mut known = call.kind().subresources.iter();
+    let found = known.find(|known| known.name == name && !SERVED.contains(&name))?;
+    Some(if found.verbs.contains(&verb(call)) {
+        Failure::no_such_resource()
+    } else {
+        Failure::method_not_allowed()
+    })
+}
+
+/// The storage knows no bytes that are not there: they are empty from then on.
+fn settle_bytes(kind: &Kind, object: &mut Value) {
+    let member = match &*kind.storage {
+        "configmaps" => "binaryData",
+        "secrets" => "data",
+        _ => return,
+    };
+    let members = object.get_mut(member).and_then(Value::as_object_mut);
+    for value in members.into_iter().flat_map(serde_json::Map::values_mut) {
+        if value.is_null() {
+            *value = "".into();
+        }
     }
 }
 

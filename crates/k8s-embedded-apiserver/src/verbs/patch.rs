@@ -5,9 +5,10 @@ use crate::body;
 use crate::kinds::Kind;
 use crate::lifecycle::State;
 use crate::metadata;
+use crate::object::Object;
 use crate::ordered;
 use crate::patch::{self, PatchKind, Patched};
-use crate::query::WriteOptions;
+use crate::query::{FieldValidation, WriteOptions};
 use crate::registered;
 use crate::status::Failure;
 use k8s_api_schema::{FieldError, Schema, TypeId};
@@ -27,7 +28,7 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         validation,
         ..
     } = call.query.write_options("PatchOptions")?;
-    let stored = call.existing(state)?;
+    let stored = existing(state, call)?;
     let existing = stored.value();
     let types = call.kind().types.as_ref();
     let types = types.map(|(schema, id)| (&**schema, *id));
@@ -43,7 +44,11 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     if call.kind().is_custom() {
         check_custom_type(call, &patched)?;
     } else {
-        settle_type(call, patch_kind, &mut patched.object)?;
+        if patch_kind != PatchKind::Strategic {
+            sent_type(&patched, types)?;
+        }
+        settle_type(call, patch_kind, &mut patched.object)
+            .map_err(|failure| failure.warned(&without_version(&patched.object, validation)))?;
         check_type(call.kind(), &patched, types)?;
     }
     // What may still be refused is still to be quoted.
@@ -74,6 +79,15 @@ pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     );
     let object = finished.map_err(|failure| failure.warned(&warnings))?;
     Ok(call.object(200, &object, warnings))
+}
+
+/// The stored object that is patched. What is no JSON is told even where there is none.
+pub(super) fn existing(state: &State, call: &Call) -> Result<Arc<Object>, Failure> {
+    let found = call.existing(state);
+    if found.is_err() {
+        patch::check_syntax(&call.body)?;
+    }
+    found
 }
 
 /// Which patch the body is, `None` for a configuration to apply. Strategic merge needs to know the kind, so that custom
@@ -108,7 +122,7 @@ fn settle_type(call: &Call, patch: PatchKind, object: &mut Value) -> Result<(), 
     };
     let text = |key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (text("apiVersion"), text("kind"));
-    if version.is_empty() && !name.is_empty() && patch != PatchKind::Strategic {
+    if version.is_empty() && patch != PatchKind::Strategic {
         // It is read as the internal type, which reads nothing of it.
         let of_path = call.target.name.as_deref().unwrap_or_default();
         return Err(Failure::bad_request(format!(
@@ -126,10 +140,31 @@ fn settle_type(call: &Call, patch: PatchKind, object: &mut Value) -> Result<(), 
     Ok(())
 }
 
-/// A patch may not make a custom resource one of another kind; that is found out when it is validated.
-fn check_custom_type(call: &Call, patched: &Patched) -> Result<(), Failure> {
-    let kind = call.kind();
+/// What is said of an outcome without a version, which is read as a type that has none of its fields.
+fn without_version(object: &Value, validation: FieldValidation) -> Vec<String> {
+    let members = object.as_object().into_iter().flatten();
+    let unknown = members.filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind"));
+    let texts = unknown.map(|(key, _)| format!("unknown field {}", k8s_api_schema::quote(key)));
+    if validation == FieldValidation::Warn {
+        texts.collect()
+    } else {
+        Vec::new()
+    }
+}
+
+/// The version and kind that the outcome says it is of.
+fn sent_type<'p>(patched: &'p Patched, types: Types<'_>) -> Result<[&'p str; 2], Failure> {
+    let refuse = |why: &str| {
+        let why =
+            format!("couldn't get version/kind; json parse error: json: cannot unmarshal {why}");
+        bad_result(patched, types, &why)
+    };
     let object = &patched.object;
+    if !object.is_object() {
+        let found = crate::json_error::type_name(object);
+        let target = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+        return Err(refuse(&format!("{found} into Go value of type {target}")));
+    }
     let mut texts = ["", ""];
     for (text, key) in texts.iter_mut().zip(["apiVersion", "kind"]) {
         match object.get(key).unwrap_or(&Value::Null) {
@@ -137,14 +172,19 @@ fn check_custom_type(call: &Call, patched: &Patched) -> Result<(), Failure> {
             Value::Null => {}
             other => {
                 let found = crate::json_error::type_name(other);
-                let why = format!(
-                    "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field .{key} of type string"
-                );
-                return Err(bad_result(patched, None, &why));
+                let target = format!("Go struct field .{key} of type string");
+                return Err(refuse(&format!("{found} into {target}")));
             }
         }
     }
-    let [version, name] = texts;
+    Ok(texts)
+}
+
+/// A patch may not make a custom resource one of another kind; that is found out when it is validated.
+fn check_custom_type(call: &Call, patched: &Patched) -> Result<(), Failure> {
+    let kind = call.kind();
+    let object = &patched.object;
+    let [version, name] = sent_type(patched, None)?;
     if version == kind.api_version() && name == &*kind.kind {
         return Ok(());
     }
@@ -201,7 +241,7 @@ fn check_type(kind: &Kind, patched: &Patched, types: Types<'_>) -> Result<(), Fa
 }
 
 /// Whether a version has a kind that is built in.
-fn is_known(version: &str, kind: &str) -> bool {
+pub(super) fn is_known(version: &str, kind: &str) -> bool {
     ordered::type_of(version, kind).is_some() || registered::is_known(version, kind)
 }
 

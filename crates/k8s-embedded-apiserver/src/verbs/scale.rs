@@ -1,71 +1,133 @@
 //! The `scale` subresource: the replica counts of an object as an autoscaling/v1 Scale.
 
-use serde_json::{Value, json};
+use std::sync::{Arc, OnceLock};
 
-use super::{Answer, Call, Ownership, apply, patch, refuse, update};
-use crate::body;
-use crate::kinds::Scale;
+use serde_json::{Map, Value, json};
+
+use super::{Answer, Call, Item, Ownership, apply, create, patch, refuse, update};
+use crate::body::{self, Decoded};
+use crate::kinds::{Kind, Scale};
 use crate::lifecycle::State;
 use crate::managed;
 use crate::metadata::{self, object_mut};
 use crate::patch::{PatchKind, Patched};
 use crate::query::WriteOptions;
 use crate::status::Failure;
-use k8s_api_schema::{FieldError, builtin};
+use k8s_api_schema::FieldError;
 
-pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let (object, paths) = found(state, call)?;
-    Ok(Answer::Other {
-        code: 200,
-        object: scale_of(&call.current(&object), &paths)?,
+/// What the subresource takes and gives, whatever the kind that has it.
+pub(crate) fn kind() -> &'static Arc<Kind> {
+    static KIND: OnceLock<Arc<Kind>> = OnceLock::new();
+    KIND.get_or_init(|| {
+        let id = ("autoscaling", "v1", "Scale");
+        Arc::new(Kind::row(id, "scales", "scale"))
     })
 }
 
-pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
-    let WriteOptions { dry_run, .. } = call.query.write_options("UpdateOptions")?;
+pub(super) fn get(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let (object, paths) = found(state, call)?;
-    let mut scale = body::read(&call.body, call.content_type.as_deref(), "Scale")?;
-    let live = live_scale(state, call, &object, &paths)?;
+    let object = call.current(&object);
+    if count(&object, &paths.spec_replicas).is_none() {
+        let path = paths.spec_replicas.replace('/', ".");
+        let why = format!("the spec replicas field {path:?} does not exist");
+        return Err(Failure::internal(&why));
+    }
+    Ok(answer(&object, &paths, Vec::new()))
+}
+
+fn answer(object: &Value, paths: &Scale, warnings: Vec<String>) -> Answer {
+    Answer::Object {
+        code: 200,
+        object: Item::Made(scale_of(object, paths)),
+        warnings,
+    }
+}
+
+pub(super) fn replace(state: &mut State, call: &Call) -> Result<Answer, Failure> {
+    let WriteOptions {
+        dry_run,
+        validation,
+        ..
+    } = call.query.write_options("UpdateOptions")?;
+    let content_type = call.content_type.as_deref();
+    let decoded = body::decode(
+        &call.body,
+        content_type,
+        kind(),
+        &state.registry,
+        validation,
+    )?;
+    let warnings = decoded.warnings(validation);
+    let mut scale = decoded.object;
+    update::check_name(call, metadata::name(&scale))?;
+    create::set_namespace(call, &mut scale)?;
+    let (object, paths) = found(state, call)?;
+    update::check_uid(call, &scale, Some(&object))?;
+    let live = live_scale(state, call, &object, &paths);
     managed::track_scale(&state.source, &call.manager(), &live, &mut scale);
-    write(state, call, &object, &paths, scale, dry_run)
+    let writing = Writing {
+        object: &object,
+        paths: &paths,
+        dry_run,
+    };
+    writing.write(state, call, &scale, warnings)
 }
 
 pub(super) fn patch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let Some(patch_kind) = patch::kind_of_patch(call)? else {
         return apply(state, call);
     };
-    let WriteOptions { dry_run, .. } = call.query.write_options("PatchOptions")?;
+    let WriteOptions {
+        dry_run,
+        validation,
+        ..
+    } = call.query.write_options("PatchOptions")?;
+    patch::existing(state, call)?;
     let (object, paths) = found(state, call)?;
-    let live = live_scale(state, call, &object, &paths)?;
-    let types = builtin().find("autoscaling", "v1", "Scale");
-    let types = types.map(|id| (&**builtin(), id));
+    let live = live_scale(state, call, &object, &paths);
+    let types = kind().types.as_ref();
+    let types = types.map(|(schema, id)| (&**schema, *id));
     let patched = crate::patch::apply(patch_kind, live.clone(), &call.body, types)?;
-    let mut scale =
-        outcome(patch_kind, &patched).map_err(|why| patch::bad_result(&patched, types, &why))?;
+    let refuse = |why: String| patch::bad_result(&patched, types, &why);
+    let mut decoded = outcome(patch_kind, &patched).map_err(refuse)?;
+    decoded.strict.splice(0..0, patched.strict.iter().cloned());
+    if let Some(why) = decoded.strict_error(validation) {
+        return Err(refuse(why));
+    }
+    let warnings = decoded.warnings(validation);
+    let mut scale = decoded.object;
+    update::check_name(call, metadata::name(&scale))?;
+    create::set_namespace(call, &mut scale)?;
     managed::track_scale(&state.source, &call.manager(), &live, &mut scale);
-    write(state, call, &object, &paths, scale, dry_run)
+    let writing = Writing {
+        object: &object,
+        paths: &paths,
+        dry_run,
+    };
+    writing.write(state, call, &scale, warnings)
 }
 
 /// The scale that a patch makes, or why it is none.
-fn outcome(patch: PatchKind, patched: &Patched) -> Result<Value, String> {
+fn outcome(patch: PatchKind, patched: &Patched) -> Result<Decoded, String> {
     if let Some(why) = &patched.mismatch {
         return Err(why.clone());
     }
-    let mut scale = patched.object.clone();
-    let (version, kind) = (
-        metadata::text(&scale, "/apiVersion"),
-        metadata::text(&scale, "/kind"),
+    let scale = &patched.object;
+    let (version, name) = (
+        metadata::text(scale, "/apiVersion"),
+        metadata::text(scale, "/kind"),
     );
-    if patch != PatchKind::Strategic && (version, kind) != ("autoscaling/v1", "Scale") {
-        return Err(format!(
-            "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-        ));
+    if patch != PatchKind::Strategic && (version, name) != ("autoscaling/v1", "Scale") {
+        let short = version.rsplit('/').next().unwrap_or(version);
+        return Err(if patch::is_known(version, name) {
+            body::no_conversion(short, name, kind())
+        } else {
+            format!(
+                "no kind {name:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+            )
+        });
     }
-    let map = object_mut(&mut scale);
-    map.insert("apiVersion".into(), "autoscaling/v1".into());
-    map.insert("kind".into(), "Scale".into());
-    body::typed(&scale, ("autoscaling", "v1", "Scale"))?;
-    Ok(scale)
+    body::to_stored(scale.clone(), kind())
 }
 
 fn apply(state: &mut State, call: &Call) -> Result<Answer, Failure> {
@@ -73,19 +135,27 @@ fn apply(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     let config = apply::read(call)?;
     let (object, paths) = found(state, call)?;
     apply::check(&config, "autoscaling/v1", "Scale")?;
-    let live = live_scale(state, call, &object, &paths)?;
+    let live = live_scale(state, call, &object, &paths);
     let manager = call.manager();
     let scale = managed::apply_scale(&state.source, &manager, &live, &config, options.force)
         .map_err(|error| apply::failure(&error, &config))?;
     apply::duplicates(call, options)?;
-    write(state, call, &object, &paths, scale, options.dry_run)
+    let scale =
+        body::typed(&scale, ("autoscaling", "v1", "Scale")).map_err(Failure::bad_request)?;
+    update::check_name(call, metadata::name(&scale))?;
+    let writing = Writing {
+        object: &object,
+        paths: &paths,
+        dry_run: options.dry_run,
+    };
+    writing.write(state, call, &scale, Vec::new())
 }
 
-/// The scale of an object, with the owners of its replica count.
-fn live_scale(state: &State, call: &Call, object: &Value, paths: &Scale) -> Result<Value, Failure> {
-    let mut scale = scale_of(&call.current(object), paths)?;
+/// The scale of an object, with the owners of its replica count. Who writes one need not have had one.
+fn live_scale(state: &State, call: &Call, object: &Value, paths: &Scale) -> Value {
+    let mut scale = scale_of(&call.current(object), paths);
     managed::into_scale(&state.registry, call.kind(), object, &mut scale);
-    Ok(scale)
+    scale
 }
 
 fn found(state: &State, call: &Call) -> Result<(Value, Scale), Failure> {
@@ -98,13 +168,13 @@ fn found(state: &State, call: &Call) -> Result<(Value, Scale), Failure> {
     Ok((object, paths))
 }
 
-fn scale_of(object: &Value, paths: &Scale) -> Result<Value, Failure> {
-    let count = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64);
-    let replicas = count(&paths.spec_replicas).ok_or_else(|| {
-        let path = paths.spec_replicas.replace('/', ".");
-        Failure::internal(&format!("the spec replicas field {path:?} does not exist"))
-    })?;
-    let mut status = json!({"replicas": count(&paths.status_replicas).unwrap_or(0)});
+fn count(object: &Value, pointer: &str) -> Option<i64> {
+    object.pointer(pointer).and_then(Value::as_i64)
+}
+
+fn scale_of(object: &Value, paths: &Scale) -> Value {
+    let replicas = count(object, &paths.spec_replicas).unwrap_or(0);
+    let mut status = json!({"replicas": count(object, &paths.status_replicas).unwrap_or(0)});
     let selector = paths
         .selector
         .as_deref()
@@ -130,17 +200,19 @@ fn scale_of(object: &Value, paths: &Scale) -> Result<Value, Failure> {
     } else {
         json!({"replicas": replicas})
     };
-    Ok(
-        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": kept, "spec": spec, "status": status}),
-    )
+    json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": kept, "spec": spec, "status": status})
 }
 
-/// A `LabelSelector` as text; a text stays as it is.
+/// A `LabelSelector`, or labels alone, as text; a text stays as it is.
 fn selector_text(selector: &Value) -> String {
     if let Some(text) = selector.as_str() {
         return text.to_owned();
     }
-    let labels = selector.get("matchLabels").and_then(Value::as_object);
+    let is_plain = |map: &&Map<String, Value>| map.values().all(Value::is_string);
+    let labels = match selector.get("matchLabels") {
+        Some(Value::Object(labels)) => Some(labels),
+        _ => selector.as_object().filter(is_plain),
+    };
     let mut terms: Vec<String> = labels
         .into_iter()
         .flatten()
@@ -164,42 +236,44 @@ fn selector_text(selector: &Value) -> String {
     terms.join(",")
 }
 
-fn write(
-    state: &mut State,
-    call: &Call,
-    object: &Value,
-    paths: &Scale,
-    mut scale: Value,
+/// The object that a scale is written to.
+struct Writing<'a> {
+    object: &'a Value,
+    paths: &'a Scale,
     dry_run: bool,
-) -> Result<Answer, Failure> {
-    let map = object_mut(&mut scale);
-    map.insert("apiVersion".into(), "autoscaling/v1".into());
-    map.insert("kind".into(), "Scale".into());
-    let scale =
-        body::typed(&scale, ("autoscaling", "v1", "Scale")).map_err(Failure::bad_request)?;
-    update::check_name(call, metadata::name(&scale))?;
-    let replicas = scale
-        .pointer("/spec/replicas")
-        .and_then(Value::as_i64)
-        .unwrap_or(0);
-    if replicas < 0 {
-        return Err(negative(call, replicas));
+}
+
+impl Writing<'_> {
+    fn write(
+        &self,
+        state: &mut State,
+        call: &Call,
+        scale: &Value,
+        warnings: Vec<String>,
+    ) -> Result<Answer, Failure> {
+        let replicas = count(scale, "/spec/replicas").unwrap_or(0);
+        if replicas < 0 {
+            return Err(negative(call, replicas));
+        }
+        let mut new = call.current(self.object).into_owned();
+        let version = metadata::version(scale);
+        // A scale may be written without a version, whatever the kind.
+        if !matches!(version, "" | "0") {
+            metadata::metadata_mut(&mut new).insert("resourceVersion".into(), version.into());
+        }
+        set(&mut new, &self.paths.spec_replicas, replicas.into());
+        managed::out_of_scale(&state.registry, call.kind(), &mut new, scale);
+        let stored = update::finish(
+            state,
+            call,
+            self.object,
+            new,
+            self.dry_run,
+            &mut Vec::new(),
+            Ownership::Known,
+        )?;
+        Ok(answer(&call.current(&stored.value()), self.paths, warnings))
     }
-    let mut new = call.current(object).into_owned();
-    let version = metadata::version(&scale);
-    // A scale may be written without a version, whatever the kind.
-    if !matches!(version, "" | "0") {
-        metadata::metadata_mut(&mut new).insert("resourceVersion".into(), version.into());
-    }
-    set(&mut new, &paths.spec_replicas, replicas.into());
-    managed::out_of_scale(&state.registry, call.kind(), &mut new, &scale);
-    let mut warnings = Vec::new();
-    let known = Ownership::Known;
-    let stored = update::finish(state, call, object, new, dry_run, &mut warnings, known)?;
-    Ok(Answer::Other {
-        code: 200,
-        object: scale_of(&call.current(&stored.value()), paths)?,
-    })
 }
 
 fn negative(call: &Call, replicas: i64) -> Failure {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Ownership, create, validate};
+use super::{Answer, Call, Ownership, create, settle_bytes, validate};
 use crate::admission;
 use crate::auth;
 use crate::body::Decoded;
@@ -43,6 +43,7 @@ fn replace_with(
     let kind = call.kind();
     let mut warnings = decoded.warnings(validation);
     let object = &mut decoded.object;
+    warnings.extend(metadata::drop_duplicate_owners(object, ""));
     check_name(call, metadata::name(object))
         .and_then(|()| create::set_namespace(call, object))
         .map_err(|failure| failure.warned(&warnings))?;
@@ -89,21 +90,28 @@ pub(super) fn check_name(call: &Call, sent: &str) -> Result<(), Failure> {
 }
 
 /// A replacement that names a uid is meant for the object with that uid alone.
-fn check_uid(call: &Call, object: &Value, existing: Option<&Value>) -> Result<(), Failure> {
+pub(super) fn check_uid(
+    call: &Call,
+    object: &Value,
+    existing: Option<&Value>,
+) -> Result<(), Failure> {
     let sent = metadata::uid(object);
     let found = existing.map(metadata::uid).unwrap_or_default();
     if sent.is_empty() || sent == found {
         return Ok(());
     }
     let kind = call.kind();
-    let (version, place) = (
-        existing.map_or("0", metadata::version),
-        call.place(call.name()),
-    );
+    let key = call.place(call.name()).key;
+    // Definitions' objects are kept apart by group.
+    let group = if kind.is_custom() {
+        format!("{}/", kind.group)
+    } else {
+        String::new()
+    };
     let why = format!(
-        "StorageError: invalid object, Code: 4, Key: /registry/{}/{}, ResourceVersion: {version}, \
+        "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{key}, ResourceVersion: 0, \
          AdditionalErrorMsg: Precondition failed: UID in precondition: {sent}, UID in object meta: {found}",
-        kind.plural, place.key
+        kind.plural
     );
     Err(Failure::conflict(
         &kind.group,
@@ -156,7 +164,6 @@ pub(super) fn finish(
     let kind = call.kind();
     let stored = existing;
     let existing = &*call.current(stored);
-    warnings.extend(metadata::one_of_each_owner(&mut new));
     if ownership == Ownership::Track {
         call.track(state, Some(existing), &mut new);
     }
@@ -168,6 +175,10 @@ pub(super) fn finish(
         dry_run,
     };
     admission::mutate(state, attributes, Some(&mut new))?;
+    warnings.extend(metadata::drop_duplicate_owners(
+        &mut new,
+        metadata::AFTER_ADMISSION,
+    ));
     auth::check_escalation(state, call, &new, Some(existing))?;
     check_version(call, existing, metadata::version(&new))?;
     keep_system_fields(&mut new, existing);
@@ -218,10 +229,11 @@ pub(super) fn finish(
     if dry_run {
         return Ok(Arc::new(Object::new(&new)));
     }
-    let new = custom::to_storage(new, kind);
+    let mut new = custom::to_storage(new, kind);
     if new == *stored {
         return Ok(Arc::new(Object::new(&new)));
     }
+    settle_bytes(kind, &mut new);
     let place = call.place(call.name());
     Ok(state.store_update(&place, new))
 }
@@ -230,6 +242,10 @@ pub(super) fn finish(
 fn keep_system_fields(new: &mut Value, existing: &Value) {
     let old = existing.get("metadata").unwrap_or(&Value::Null);
     let metadata = metadata_mut(new);
+    // Once there, it stays.
+    if !old.get("deletionTimestamp").is_none_or(Value::is_null) {
+        copy_key(old, metadata, "deletionTimestamp");
+    }
     for key in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if metadata
             .get(key)

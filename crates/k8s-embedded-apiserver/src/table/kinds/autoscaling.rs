@@ -31,6 +31,23 @@ pub(super) fn columns(kind: &str) -> Option<Vec<Column>> {
             ),
             age(),
         ],
+        "Scale" => vec![
+            Column {
+                format: String::new(),
+                ..name()
+            },
+            shown(
+                "Desired",
+                "replicas is the desired number of instances for the scaled object.",
+            )
+            .of_type("integer"),
+            shown(
+                "Available",
+                "replicas is the actual number of observed instances of the scaled object.",
+            )
+            .of_type("integer"),
+            age(),
+        ],
         _ => return None,
     })
 }
@@ -39,6 +56,11 @@ pub(super) fn columns(kind: &str) -> Option<Vec<Column>> {
 const SHOWN: usize = 2;
 
 pub(super) fn cells(kind: &str, row: &Row<'_>) -> Option<Vec<Value>> {
+    if kind == "Scale" {
+        let count = |pointer| json!(row.number(pointer));
+        let (desired, available) = (count("/spec/replicas"), count("/status/replicas"));
+        return Some(vec![row.name(), desired, available, row.age()]);
+    }
     if kind != "HorizontalPodAutoscaler" {
         return None;
     }
