@@ -7,6 +7,7 @@
 mod numbers;
 mod scan;
 mod settled;
+mod stored;
 mod strict;
 mod text;
 mod time;
@@ -21,6 +22,7 @@ use crate::model::{Schema, TypeId};
 pub(crate) use numbers::float;
 pub use scan::{MAX_DEPTH, check};
 pub use settled::is_settled;
+pub use stored::as_stored;
 pub use time::{micro_time, time};
 pub(crate) use time::{seconds_of, time_of};
 pub use zero::{is_empty, settle, zero};

@@ -226,10 +226,7 @@ impl<'a> Decoder<'a> {
             self.struct_ = outer.0;
             self.fields.truncate(outer.1);
             let is_left_out = match field.empty {
-                // What is stored of an empty list or map is none.
-                Empty::Written | Empty::Null => {
-                    value.is_null() || self.is_empty_collection(&value, field.type_)
-                }
+                Empty::Written | Empty::Null => value.is_null(),
                 Empty::Pointer => value.is_null() && !points_to_never,
                 Empty::Omitted => is_empty(&value, self.schema, field.type_),
             };
@@ -240,14 +237,6 @@ impl<'a> Decoder<'a> {
         self.complete(struct_, &mut map);
         *slot = Value::Object(map);
         Ok(())
-    }
-
-    fn is_empty_collection(&self, value: &Value, id: TypeId) -> bool {
-        match (self.schema.get(id), value) {
-            (Type::List(_), Value::Array(items)) => items.is_empty(),
-            (Type::Map(_), Value::Object(map)) => map.is_empty(),
-            _ => false,
-        }
     }
 
     fn is_time(&self, id: TypeId) -> bool {
@@ -285,12 +274,6 @@ impl<'a> Decoder<'a> {
                 self.strict.duplicate(&key);
             }
             self.entry(values, &key, &mut map, depth)?;
-        }
-        if matches!(self.schema.get(values), Type::Scalar(Scalar::Bytes)) {
-            // None are stored as no bytes.
-            for value in map.values_mut().filter(|value| value.is_null()) {
-                *value = "".into();
-            }
         }
         *slot = Value::Object(map);
         Ok(())

@@ -14,8 +14,6 @@ pub(super) fn kinds() -> Vec<Kind> {
         .created_by_put()
         .names(NameRule::PathSegment)
         .defaults(defaults::rbac::role)
-        .on_create(defaults::rbac::stored_role)
-        .on_update(|role, _, _| defaults::rbac::stored_role(role))
         .validated(validation::rbac::cluster_role),
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding"),
@@ -31,8 +29,6 @@ pub(super) fn kinds() -> Vec<Kind> {
             .created_by_put()
             .names(NameRule::PathSegment)
             .defaults(defaults::rbac::role)
-            .on_create(defaults::rbac::stored_role)
-            .on_update(|role, _, _| defaults::rbac::stored_role(role))
             .validated(validation::rbac::role),
         Kind::row(
             ("rbac.authorization.k8s.io", "v1", "RoleBinding"),

@@ -2,18 +2,13 @@
 
 use serde_json::Value;
 
-use super::{each_in, fill, fill_text, shown_list, text};
+use super::{each_in, fill, fill_text, text};
 use crate::metadata::{entry_mut, object_mut};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 pub(crate) fn role(object: &mut Value) {
     fill(object_mut(object), "rules", Value::Null);
-}
-
-/// Rules that were sent without any in them are stored as none.
-pub(crate) fn stored_role(object: &mut Value) {
-    shown_list(object_mut(object), "rules");
 }
 
 pub(crate) fn role_binding(object: &mut Value) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Ownership, settle_bytes, validate};
+use super::{Answer, Call, Ownership, settle, validate};
 use crate::admission;
 use crate::auth;
 use crate::custom;
@@ -107,10 +107,10 @@ pub(super) fn insert(
             Failure::already_exists(&kind.group, &kind.plural, &name)
         });
     }
+    settle(kind, &mut object);
     let object = if dry_run {
         Arc::new(Object::new(&object))
     } else {
-        settle_bytes(kind, &mut object);
         state.put(&place, custom::to_storage(object, kind))
     };
     Ok(call.object(201, &object, warnings))

@@ -408,18 +408,14 @@ fn unserved_subresource(call: &Call) -> Option<Failure> {
     })
 }
 
-/// The storage knows no bytes that are not there: they are empty from then on.
-fn settle_bytes(kind: &Kind, object: &mut Value) {
-    let member = match &*kind.storage {
-        "configmaps" => "binaryData",
-        "secrets" => "data",
-        _ => return,
-    };
-    let members = object.get_mut(member).and_then(Value::as_object_mut);
-    for value in members.into_iter().flat_map(serde_json::Map::values_mut) {
-        if value.is_null() {
-            *value = "".into();
-        }
+/// Makes of an object what the storage makes of it, where that is not just the same.
+fn settle(kind: &Kind, object: &mut Value) {
+    if let Some((schema, id)) = kind
+        .types
+        .as_ref()
+        .filter(|_| !kind.is_custom() && !kind.is_view)
+    {
+        k8s_api_schema::json::as_stored(object, schema, *id);
     }
 }
 

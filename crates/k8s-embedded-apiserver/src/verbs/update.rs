@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_custom_schema::Part;
 use serde_json::{Value, json};
 
-use super::{Answer, Call, Ownership, create, settle_bytes, validate};
+use super::{Answer, Call, Ownership, create, settle, validate};
 use crate::admission;
 use crate::auth;
 use crate::body::Decoded;
@@ -227,13 +227,14 @@ pub(super) fn finish(
     metadata::set_text(metadata_mut(&mut new), "resourceVersion", version);
     k8s_structured_merge::keep_times(existing, &mut new);
     if dry_run {
+        settle(kind, &mut new);
         return Ok(Arc::new(Object::new(&new)));
     }
     let mut new = custom::to_storage(new, kind);
     if new == *stored {
         return Ok(Arc::new(Object::new(&new)));
     }
-    settle_bytes(kind, &mut new);
+    settle(kind, &mut new);
     let place = call.place(call.name());
     Ok(state.store_update(&place, new))
 }
