@@ -47,15 +47,19 @@ const E2E: &str = "e2e";
 /// What was asked of a real server once, asked of both: the files of [`ON_BOTH`].
 const SERVER: &str = "server";
 /// Test files of the embedded server that ask a real server, too.
-const ON_BOTH: [&str; 9] = [
+const ON_BOTH: [&str; 13] = [
     "access",
     "background",
     "both",
+    "definitions",
+    "delete_options",
     "forms",
+    "hostile",
     "kinds",
     "lists",
     "managed_fields",
     "manifests",
+    "rules",
     "workloads",
 ];
 /// The table of commands of kubectl, on the embedded server and on the real one.
@@ -306,6 +310,26 @@ mod tests {
             test: None,
             args: Vec::new(),
         }
+    }
+
+    #[test]
+    fn every_file_that_asks_a_real_server_is_named() {
+        let folder = workspace::root().join("crates/k8s-embedded-apiserver/tests");
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_test = path.extension().is_some_and(|extension| extension == "rs");
+            if is_test
+                && std::fs::read_to_string(&path)
+                    .unwrap()
+                    .contains("servers()")
+            {
+                found.push(path.file_stem().unwrap().to_string_lossy().into_owned());
+            }
+        }
+        found.push("background".into()); // It names them otherwise.
+        found.sort();
+        assert_eq!(found, ON_BOTH);
     }
 
     #[test]

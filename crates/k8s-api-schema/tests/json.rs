@@ -63,7 +63,7 @@ fn made(id: TypeId, bytes: &mut impl Iterator<Item = u8>, depth: usize) -> Value
             .map(|_| made(of.items, bytes, depth + 1))
             .collect(),
         Type::Scalar(scalar) => match scalar {
-            Scalar::Boolean => (byte % 2 == 0).into(),
+            Scalar::Boolean => byte.is_multiple_of(2).into(),
             Scalar::Int32 | Scalar::Int64 => (i64::from(byte) << (byte % 40)).into(),
             Scalar::Number => (f64::from(byte) / 2.0).into(),
             Scalar::String | Scalar::Duration => pick(&["a", "é\"\n", "\u{2028}<"]),
@@ -73,7 +73,7 @@ fn made(id: TypeId, bytes: &mut impl Iterator<Item = u8>, depth: usize) -> Value
                 pick(&["2020-01-02T03:04:05.000006Z", "2020-01-02T03:04:05.6Z", "x"])
             }
             Scalar::Quantity => pick(&["1", "1500m", "0.5", "1.5Gi", "1e3", "x"]),
-            Scalar::IntOrString if byte % 2 == 0 => byte.into(),
+            Scalar::IntOrString if byte.is_multiple_of(2) => byte.into(),
             Scalar::IntOrString => "50%".into(),
             Scalar::Any => json!([byte]),
         },

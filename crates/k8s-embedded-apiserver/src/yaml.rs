@@ -317,7 +317,7 @@ mod tests {
         let mut bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
         for (before, name) in ('a'..='k').zip('b'..='l') {
             let again = vec![format!("*{before}"); 9].join(", ");
-            bomb.push_str(&format!("{name}: &{name} [{again}]\n"));
+            bomb.extend([format!("{name}: &{name} [{again}]\n")]);
         }
         assert_eq!(
             read(bomb.as_bytes()).map(|read| read.value),

@@ -1,5 +1,7 @@
 //! Many at once, and for long: writers that race, watches beside them, servers that are dropped, days that pass.
 
+#![allow(clippy::expect_used, reason = "in a test that is a failure")]
+
 mod common;
 
 use std::collections::BTreeMap;

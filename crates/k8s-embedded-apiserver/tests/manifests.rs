@@ -84,6 +84,7 @@ async fn answer(server: &both::Server, kind: &str, change: &Value) -> both::Answ
         .await
 }
 
+#[allow(clippy::too_many_lines, reason = "a table")]
 #[tokio::test]
 async fn what_is_refused() {
     let versions = |name: &str| {

@@ -177,14 +177,14 @@ async fn media_types_of_bodies() {
 #[tokio::test]
 async fn what_is_kept_of_metadata_and_empty_values() {
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u1"});
-    let owned = json!({"metadata": {
+    let twice = json!({"metadata": {
         "name": "a", "finalizers": ["example.com/hold"], "ownerReferences": [owner, owner],
     }});
     let elsewhere = json!({"metadata": {"name": "PREFIX", "namespace": "other"}});
     for server in servers().await {
         let namespace = server.namespace().await;
         let at = |path: &str| collection(path, &namespace);
-        let made = server.post(&at("{cm}"), owned.clone()).await;
+        let made = server.post(&at("{cm}"), twice.clone()).await;
         assert_eq!(made.body["metadata"]["ownerReferences"], json!([owner]));
         let said = ".metadata.ownerReferences contains duplicate entries; API server dedups";
         assert!(made.warnings()[0].starts_with(said), "{}", server.name);

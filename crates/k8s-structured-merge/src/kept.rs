@@ -44,12 +44,12 @@ impl<'a> Kept<'a> {
             if !is_settled(fields, Some(type_), true) || meets(fields, change.removed) {
                 return None;
             }
-            let id = identity(entry);
-            let is_same = |other: &Value| other.as_object().map(identity) == Some(id);
+            let author = identity(entry);
+            let is_same = |other: &Value| other.as_object().map(identity) == Some(author);
             if entries[..index].iter().any(is_same) {
                 return None;
             }
-            let is_own = id
+            let is_own = author
                 == [
                     writer.name(),
                     Operation::Update.as_str(),
@@ -74,10 +74,9 @@ impl<'a> Kept<'a> {
 
     /// The same entries after the write.
     pub(crate) fn write(self, mut list: Value) -> Value {
-        if let (Some(own), Some(entries)) = (self.own, list.as_array_mut()) {
-            if let Some(entry) = entries.get_mut(own).and_then(Value::as_object_mut) {
-                entry.insert("time".into(), self.now.into());
-            }
+        let own = self.own.and_then(|own| list.get_mut(own));
+        if let Some(entry) = own.and_then(Value::as_object_mut) {
+            entry.insert("time".into(), self.now.into());
         }
         if let Some(entries) = list.as_array_mut() {
             entries.sort_by(|a, b| rank(a).cmp(&rank(b)));
@@ -90,11 +89,10 @@ fn text<'a>(entry: &'a Map<String, Value>, key: &str) -> &'a str {
     entry.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
+type Members = Map<String, Value>;
+
 /// An entry of a version with all that the server writes and nothing else, and its fields.
-fn read<'a>(
-    entry: &'a Value,
-    api_version: &str,
-) -> Option<(&'a Map<String, Value>, &'a Map<String, Value>)> {
+fn read<'a>(entry: &'a Value, api_version: &str) -> Option<(&'a Members, &'a Members)> {
     let entry = entry.as_object()?;
     let mut needed = 0;
     for (key, value) in entry {

@@ -41,7 +41,11 @@ fn set(object: &mut Value, key: &str, value: Value) {
     object_mut(object).insert(key.into(), value);
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "a `Review`")]
+#[allow(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    reason = "a `Review`"
+)]
 pub(crate) fn self_subject(
     state: &mut State,
     call: &Call,

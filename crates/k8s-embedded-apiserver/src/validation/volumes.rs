@@ -128,11 +128,7 @@ fn details(path: Path<'_>, kind: &str, source: &Value, errors: &mut Errors) {
                 errors.invalid(path.child("mode"), mode, DIRECTORY_MODE);
             }
         }
-        "hostPath" => {
-            if !text(source, "path").is_empty() {
-                host_path(path, source, errors);
-            }
-        }
+        "hostPath" if !text(source, "path").is_empty() => host_path(path, source, errors),
         "secret" | "configMap" => {
             mode(
                 path.child("defaultMode"),

@@ -64,9 +64,9 @@ pub(super) fn apply(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         } else {
             ""
         };
-        let type_ = type_text(&kind.api_version(), &kind.kind);
+        let target = type_text(&kind.api_version(), &kind.kind);
         Failure::unclassified(format!(
-            "failed to convert new object ({}) to proper version: unable to convert unstructured object to {type_}: {how}{why}",
+            "failed to convert new object ({}) to proper version: unable to convert unstructured object to {target}: {how}{why}",
             describe(&config)
         ))
     })?;

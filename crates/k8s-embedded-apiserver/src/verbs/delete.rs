@@ -170,8 +170,7 @@ fn read_body(call: &Call) -> Result<Value, Failure> {
         )));
     }
     // An option of a wrong type must not pass for one that was not given: it might be the dry run.
-    body::typed(&options, ("", "v1", "DeleteOptions"))
-        .map_err(|why| Failure::bad_request(why.to_string()))
+    body::typed(&options, ("", "v1", "DeleteOptions")).map_err(Failure::bad_request)
 }
 
 fn check_type(version: &str, kind: &str) -> Result<(), Failure> {
