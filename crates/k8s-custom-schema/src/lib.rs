@@ -20,6 +20,7 @@
 //! What it does not do: it does not estimate what CEL rules will cost; what they do cost is limited.
 
 mod cel;
+mod condition;
 mod correlate;
 mod default;
 mod definition;
@@ -36,6 +37,7 @@ mod structure;
 mod types;
 mod values;
 
+pub use condition::Condition;
 pub use definition::{check_schema, check_selectable_fields, has_defaults, schema_warnings};
 
 use k8s_api_schema::{FieldError, Schema, TypeId};

@@ -23,15 +23,28 @@ impl EmbeddedApiServer {
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use k8s_embedded_apiserver::{EmbeddedApiServer, User};
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kube::{Api, Client};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use k8s_openapi::api::rbac::v1::RoleBinding;
+    /// use kube::api::{Api, ListParams, PostParams};
+    /// use kube::Client;
     ///
     /// let server = EmbeddedApiServer::builder().rbac(true).build();
-    /// let client = Client::new(server.as_user(User::service_account("default", "robot")), "default");
-    /// let error = Api::<Secret>::default_namespaced(client).get("key").await.unwrap_err();
+    /// let robot = server.as_user(User::service_account("default", "robot"));
+    /// let maps = Api::<ConfigMap>::default_namespaced(Client::new(robot, "default"));
+    /// let error = maps.list(&ListParams::default()).await.unwrap_err();
     /// assert!(matches!(error, kube::Error::Api(status) if status.code == 403));
+    ///
+    /// let binding: RoleBinding = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"name": "robot"},
+    ///     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+    ///     "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}],
+    /// }))?;
+    /// let bindings = Api::default_namespaced(Client::new(server, "default"));
+    /// bindings.create(&PostParams::default(), &binding).await?;
+    /// maps.list(&ListParams::default()).await?;
+    /// # Ok(())
     /// # }
     /// ```
     #[must_use]

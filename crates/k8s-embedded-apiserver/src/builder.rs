@@ -219,19 +219,61 @@ impl Builder {
     /// Lets a service in the process answer for the webhooks of a host: `NAME.NAMESPACE.svc` for those that a
     /// configuration gives by their service, the host of the URL for others; with `:PORT` for one port only.
     ///
+    /// It is asked once a `ValidatingWebhookConfiguration` or a `MutatingWebhookConfiguration` says so: by POST to the
+    /// path there, with an `AdmissionReview` in JSON, and answers with one. kube's feature `admission` has its types.
+    ///
     /// ```
     /// use std::convert::Infallible;
     ///
     /// use bytes::Bytes;
     /// use http::{Request, Response};
-    /// use http_body_util::Full;
+    /// use http_body_util::{BodyExt, Full};
     /// use k8s_embedded_apiserver::EmbeddedApiServer;
+    /// use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::api::{Api, PostParams};
+    /// use kube::Client;
+    /// use serde_json::{Value, json};
     ///
-    /// let webhook = tower::service_fn(|_: Request<Full<Bytes>>| async {
-    ///     Ok::<_, Infallible>(Response::new(Full::new(Bytes::from("{}"))))
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let webhook = tower::service_fn(|request: Request<Full<Bytes>>| async move {
+    ///     let body = request.into_body().collect().await?.to_bytes();
+    ///     let review: Value = serde_json::from_slice(&body).unwrap_or_default();
+    ///     let answer = json!({
+    ///         "apiVersion": "admission.k8s.io/v1",
+    ///         "kind": "AdmissionReview",
+    ///         "response": {
+    ///             "uid": review["request"]["uid"],
+    ///             "allowed": review["request"]["name"] != "forbidden",
+    ///             "status": {"message": "not that name"},
+    ///         },
+    ///     });
+    ///     Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(answer.to_string()))))
     /// });
     /// let server = EmbeddedApiServer::builder().webhook("policy.default.svc", webhook).build();
-    /// # let _ = server;
+    /// let client = Client::new(server, "default");
+    ///
+    /// let configuration: ValidatingWebhookConfiguration = serde_json::from_value(json!({
+    ///     "metadata": {"name": "policy"},
+    ///     "webhooks": [{
+    ///         "name": "policy.example.com",
+    ///         "clientConfig": {"service": {"namespace": "default", "name": "policy", "path": "/check"}},
+    ///         "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}],
+    ///         "sideEffects": "None",
+    ///         "admissionReviewVersions": ["v1"],
+    ///     }],
+    /// }))?;
+    /// let configurations = Api::all(client.clone());
+    /// configurations.create(&PostParams::default(), &configuration).await?;
+    ///
+    /// let mut map = ConfigMap::default();
+    /// map.metadata.name = Some("forbidden".into());
+    /// let maps = Api::default_namespaced(client);
+    /// let error = maps.create(&PostParams::default(), &map).await.unwrap_err();
+    /// assert!(error.to_string().contains("not that name"), "{error}");
+    /// # Ok(())
+    /// # }
     /// ```
     pub fn webhook<S, B>(mut self, host: impl Into<String>, service: S) -> Self
     where

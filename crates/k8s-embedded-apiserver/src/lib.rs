@@ -51,18 +51,30 @@
 //!   [delay](Builder::controller_delay) chosen. A task does it while there is something to do; it ends with the server.
 //! - With [a seed](Builder::seed) and [a clock](Builder::clock) two runs are the same.
 //!
+//! # Over HTTP
+//!
+//! With the feature `http`, which is on by default, the module `http` has a front that listens on an address, in plain
+//! HTTP or HTTPS, and webhooks are called over HTTPS. Tests that only use `kube::Client::new` need neither: depend on
+//! the crate with `default-features = false`. With the feature there is also a program, for kubectl and other clients:
+//!
+//! ```text
+//! cargo run -p k8s-embedded-apiserver -- --listen 127.0.0.1:8080 --kubeconfig ./embedded.kubeconfig
+//! ```
+//!
+//! Roles count in it by default (`--authorization-mode`), but without a file of users (`--token-auth-file`) everybody is
+//! `admin` of the group `system:masters`, who may do everything. `--help` lists the rest.
+//!
 //! # What it does not do
 //!
 //! - No controllers but those above: Deployments make no Pods, nodes do not run Pods, and a Pod on a node that was
 //!   deleted stays until it is deleted without grace, as in a cluster whose nodes are gone.
 //! - Users: no client certificates. Tokens are signed with HMAC, and no keys are published. The rules of aggregated
 //!   ClusterRoles take effect, but are not written into them.
-//! - Admission: `matchConditions` of webhooks are not evaluated (403 with `failurePolicy: Fail`, else skipped), admission
-//!   policies are stored only, and so are quotas and limit ranges. Webhooks are not called for reviews, evictions and
-//!   bindings. No priority and fairness.
-//! - Custom resources: what CEL rules will cost is not estimated (what they do cost is limited), and conversion webhooks are not called.
-//!   Errors inside of CEL's library functions may be told in other words.
-//! - Answers in protobuf. OpenAPI documents hold no descriptions, and `/openapi/v2` is nearly empty.
+//! - Admission: there is no `authorizer` in the `matchConditions` of webhooks; admission policies are stored only, and so
+//!   are quotas and limit ranges. Webhooks are not called for reviews, evictions and bindings. No priority and fairness.
+//! - Custom resources: what CEL rules will cost is not estimated (what they do cost is limited), and conversion
+//!   webhooks are not called. Errors inside of CEL's library functions may be told in other words.
+//! - OpenAPI: documents hold no descriptions of fields, and few of operations; `/openapi/v2` is nearly empty.
 //! - Errors of YAML syntax are told in other words.
 //! - Stored with type and metadata checks only: resource.k8s.io, flowcontrol, certificates, storagemigration,
 //!   apiregistration, admission policies, IPAddress, ServiceCIDR, CSINode, CSIStorageCapacity, VolumeAttachment,
@@ -81,7 +93,8 @@
 //! # Limits
 //!
 //! Bodies of more than 3 MiB are refused, and kept values nested more than 127 deep (a real server takes 10,000). A
-//! watch ends after a year. Of each kind 10,000 changes are kept for watches ([`Builder::history_limit`]).
+//! watch ends after a year. Rules and patterns that are nested deeply are worked on in a thread with more stack, which
+//! ends with the request. Of each kind 10,000 changes are kept for watches ([`Builder::history_limit`]).
 //!
 //! Watches, and reads of a version that is still to come, need a tokio runtime with time.
 

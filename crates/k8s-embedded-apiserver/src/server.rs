@@ -107,7 +107,7 @@ impl EmbeddedApiServer {
         Self::builder().build()
     }
 
-    /// Chooses the clock, the seed and limits.
+    /// Chooses the clock and the seed, users and what they may, webhooks, controllers and limits.
     pub fn builder() -> Builder {
         Builder::new()
     }

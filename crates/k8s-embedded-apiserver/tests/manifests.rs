@@ -51,6 +51,10 @@ fn base(kind: &str) -> (&'static str, Value) {
         ),
         "Node" => ("/api/v1/nodes", json!({})),
         "ConfigMap" => ("/api/v1/namespaces/default/configmaps", json!({})),
+        "ValidatingWebhookConfiguration" => (
+            "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+            json!({}),
+        ),
         "CustomResourceDefinition" => (
             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
             json!({
@@ -72,6 +76,19 @@ fn claim(spec: &Value) -> Value {
         json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
     json_patch::merge(&mut whole, spec);
     json!({"spec": {"volumeClaimTemplates": [{"metadata": {"name": "d"}, "spec": whole}]}})
+}
+
+/// A configuration whose webhook differs in something from a good one.
+fn hook(change: &Value) -> Value {
+    let mut hook = json!({
+        "name": "a.example.org",
+        "clientConfig": {"service": {"namespace": "n", "name": "s"}},
+        "rules": [{"operations": ["CREATE"], "apiGroups": ["example.org"], "apiVersions": ["v1"], "resources": ["things"]}],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    });
+    json_patch::merge(&mut hook, change);
+    json!({"webhooks": [hook]})
 }
 
 async fn answer(server: &both::Server, kind: &str, change: &Value) -> both::Answer {
@@ -181,6 +198,50 @@ async fn what_is_refused() {
             "Pod",
             json!({"spec": {"containers": [{"name": "c", "image": "i", "securityContext": {"privileged": true, "allowPrivilegeEscalation": false}}]}}),
             "[spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy, spec.containers[0].securityContext: Invalid value: {\"Capabilities\":null,\"Privileged\":true,\"SELinuxOptions\":null,\"WindowsOptions\":null,\"RunAsUser\":null,\"RunAsGroup\":null,\"RunAsNonRoot\":null,\"ReadOnlyRootFilesystem\":null,\"AllowPrivilegeEscalation\":false,\"ProcMount\":null,\"SeccompProfile\":null,\"AppArmorProfile\":null}: cannot set `allowPrivilegeEscalation` to false and `privileged` to true]",
+        ),
+        (
+            "ValidatingWebhookConfiguration",
+            hook(&json!({"clientConfig": {"service": {"namespace": null}}})),
+            "webhooks[0].clientConfig.service.name: Required value",
+        ),
+        (
+            "ValidatingWebhookConfiguration",
+            hook(&json!({"clientConfig": {"service": {"path": "Bad!"}}})),
+            "[webhooks[0].clientConfig.service.path: Invalid value: \"Bad!\": must start with a '/', webhooks[0].clientConfig.service.path: Invalid value: \"Bad!\": segment[0]: a lowercase RFC 1123 subdomain must",
+        ),
+        (
+            "ValidatingWebhookConfiguration",
+            hook(&json!({"clientConfig": {"service": {"path": "/a//b/"}}})),
+            "webhooks[0].clientConfig.service.path: Invalid value: \"/a//b/\": segment[1] may not be empty",
+        ),
+        (
+            "ValidatingWebhookConfiguration",
+            hook(&json!({"admissionReviewVersions": ["v1", "v1"]})),
+            "webhooks[0].admissionReviewVersions[1]: Invalid value: \"v1\": duplicate version",
+        ),
+        (
+            "ValidatingWebhookConfiguration",
+            hook(
+                &json!({"rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": [""], "resources": ["pods"]}]}),
+            ),
+            "webhooks[0].rules[0].apiVersions[0]: Required value",
+        ),
+        (
+            "ValidatingWebhookConfiguration",
+            hook(
+                &json!({"matchConditions": [{"name": "a", "expression": "true"}, {"name": "a", "expression": "true"}]}),
+            ),
+            "webhooks[0].matchConditions[1].name: Duplicate value: \"a\"",
+        ),
+        (
+            "ValidatingWebhookConfiguration",
+            hook(&json!({"matchConditions": [{"name": "a", "expression": "object."}]})),
+            "webhooks[0].matchConditions[0].expression: Invalid value: \"object.\": compilation failed: ERROR: <input>:1:8: Syntax error:",
+        ),
+        (
+            "ValidatingWebhookConfiguration",
+            hook(&json!({"matchConditions": [{"name": "a", "expression": "'a'"}]})),
+            "webhooks[0].matchConditions[0].expression: Invalid value: \"'a'\": must evaluate to bool",
         ),
         (
             "CustomResourceDefinition",

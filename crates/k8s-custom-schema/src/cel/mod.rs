@@ -7,6 +7,7 @@
 mod addresses;
 mod arithmetic;
 mod check;
+mod condition;
 mod cost;
 mod eval;
 mod functions;
@@ -18,6 +19,7 @@ mod signatures;
 mod ty;
 mod value;
 
+pub(crate) use condition::{Program, compile_condition};
 pub(crate) use rules::{Ratchet, Report, Rules, compile_rules};
 
 /// Words of CEL that no variable may be named.

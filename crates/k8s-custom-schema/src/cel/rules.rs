@@ -205,7 +205,7 @@ impl<'r> Report<'r> {
 }
 
 /// Evaluates, and tells what it has cost.
-fn evaluate<'a>(program: &'a Checked, mut scope: Scope<'a>) -> (Outcome, Meter) {
+pub(super) fn evaluate<'a>(program: &'a Checked, mut scope: Scope<'a>) -> (Outcome, Meter) {
     let work = move || {
         let outcome = eval::eval(&program.expr, &mut scope);
         (outcome, scope.meter())

@@ -106,6 +106,25 @@ impl Val {
         Self::Map(Arc::new(Map { entries }))
     }
 
+    /// JSON whose type nobody knows.
+    pub(super) fn untyped(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(flag) => Self::Bool(*flag),
+            Value::Number(number) => match number.as_i64() {
+                Some(whole) => Self::Int(whole),
+                None => Self::Double(number.as_f64().unwrap_or_default()),
+            },
+            Value::String(text) => Self::text(text),
+            Value::Array(items) => Self::list(items.iter().map(Self::untyped).collect()),
+            Value::Object(map) => Self::map(
+                map.iter()
+                    .map(|(key, value)| (Key::Str(key.as_str().into()), Self::untyped(value)))
+                    .collect(),
+            ),
+        }
+    }
+
     pub(super) fn some(value: Val) -> Self {
         Self::Optional(Some(Arc::new(value)))
     }

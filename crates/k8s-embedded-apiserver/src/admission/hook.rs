@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_custom_schema::Condition;
 use serde_json::Value;
 
 use crate::metadata::{self, text, texts};
@@ -67,6 +68,13 @@ pub(super) struct Rule {
     pub(super) scope: String,
 }
 
+/// An expression that says whether a webhook is called.
+#[derive(Clone, Debug)]
+pub(super) struct MatchCondition {
+    pub(super) expression: String,
+    pub(super) read: Result<Condition, String>,
+}
+
 /// One webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(
@@ -89,7 +97,7 @@ pub(super) struct Hook {
     pub(super) reinvoked: bool,
     pub(super) timeout: Duration,
     pub(super) review_versions: Vec<String>,
-    pub(super) has_conditions: bool,
+    pub(super) conditions: Vec<MatchCondition>,
     pub(super) endpoint: Endpoint,
 }
 
@@ -131,11 +139,33 @@ impl Hook {
             reinvoked: text(hook, "/reinvocationPolicy") == "IfNeeded",
             timeout: Duration::from_secs(timeout),
             review_versions: owned(hook.get("admissionReviewVersions")),
-            has_conditions: conditions.is_some_and(|list| !list.is_empty()),
+            conditions: conditions
+                .into_iter()
+                .flatten()
+                .map(MatchCondition::of)
+                .collect(),
             endpoint: Endpoint::of(hook.get("clientConfig").unwrap_or(&Value::Null)),
         }
     }
 }
+
+impl MatchCondition {
+    fn of(condition: &Value) -> Self {
+        let expression = text(condition, "/expression").to_owned();
+        Self {
+            read: Condition::new(&expression),
+            expression,
+        }
+    }
+}
+
+impl PartialEq for MatchCondition {
+    fn eq(&self, other: &Self) -> bool {
+        self.expression == other.expression
+    }
+}
+
+impl Eq for MatchCondition {}
 
 fn owned(list: Option<&Value>) -> Vec<String> {
     texts(list).into_iter().map(Into::into).collect()

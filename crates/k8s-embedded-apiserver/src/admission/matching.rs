@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::hook::{Hook, Rule};
-use super::{Attributes, Operation};
+use super::{Attributes, Operation, review};
 use crate::kinds::Kind;
 use crate::lifecycle::{NAMESPACES, State};
 use crate::status::Failure;
@@ -42,7 +42,7 @@ pub(super) fn is_exempt(kind: &Kind) -> bool {
 ///
 /// # Errors
 ///
-/// 404 where the namespace is not there whose labels would decide, 403 for conditions, which are not evaluated.
+/// 404 where the namespace is not there whose labels would decide, 403 for a condition that cannot be evaluated.
 pub(super) fn kind_for(
     state: &State,
     hook: &Hook,
@@ -66,19 +66,60 @@ pub(super) fn kind_for(
         }
     };
     namespace?;
-    if hook.has_conditions {
-        if hook.ignores_failure {
-            return Ok(None);
-        }
-        let why = "matchConditions of webhooks are not evaluated by this server";
-        return Err(Failure::forbidden(
+    match conditions(hook, attributes, &kind, object) {
+        Ok(true) => Ok(Some(kind)),
+        Ok(false) => Ok(None),
+        Err(_) if hook.ignores_failure => Ok(None),
+        Err(why) => Err(Failure::forbidden(
             &own.group,
             &own.plural,
             attributes.name,
-            why,
-        ));
+            &why,
+        )),
     }
-    Ok(Some(kind))
+}
+
+/// Whether all conditions hold; one that does not counts more than one that fails.
+fn conditions(
+    hook: &Hook,
+    attributes: &Attributes<'_>,
+    kind: &Kind,
+    object: Option<&Value>,
+) -> Result<bool, String> {
+    if hook.conditions.is_empty() {
+        return Ok(true);
+    }
+    let mut request = review::request(attributes, kind, object);
+    let mut take = |key: &str| {
+        let value = request.as_object_mut().and_then(|map| map.remove(key));
+        value.unwrap_or_default()
+    };
+    let (object, old) = (take("object"), take("oldObject"));
+    let variables = [
+        ("object", &object),
+        ("oldObject", &old),
+        ("request", &request),
+    ];
+    let mut failed = Vec::new();
+    for condition in &hook.conditions {
+        let met = match &condition.read {
+            Ok(read) => read.is_met(&variables),
+            Err(why) => Err(why.clone()),
+        };
+        match met {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(why) => failed.push(format!(
+                "expression '{}' resulted in error: {why}",
+                condition.expression
+            )),
+        }
+    }
+    match &failed[..] {
+        [] => Ok(true),
+        [one] => Err(one.clone()),
+        all => Err(format!("[{}]", all.join(", "))),
+    }
 }
 
 fn labels(object: &Value) -> Option<&Map<String, Value>> {

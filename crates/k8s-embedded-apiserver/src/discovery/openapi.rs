@@ -28,10 +28,78 @@ pub(super) fn reply(asked: &Asked<'_>, resources: &[ApiResource]) -> Option<Repl
     Some(match segments[..] {
         [] => Reply::Json("text/plain; charset=utf-8", index(resources)),
         ["version"] => Reply::Json(JSON, version_document()),
+        ["api"] => Reply::Json(
+            JSON,
+            root_document("/api/", "core", "getCoreAPIVersions", VERSIONS),
+        ),
+        ["apis"] => Reply::Json(
+            JSON,
+            root_document("/apis/", "apis", "getAPIVersions", GROUPS),
+        ),
+        ["apis", group] => of_group(group, resources),
         ["api", version] => of_version("", version, asked, resources),
         ["apis", group, version] => of_version(group, version, asked, resources),
         _ => Reply::Nothing,
     })
+}
+
+/// The type of the answer to `/api`.
+const VERSIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.APIVersions";
+/// The type of the answer to `/apis`.
+const GROUPS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroupList";
+/// The type of the answer to `/apis/GROUP`.
+const GROUP: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup";
+
+/// The document of a group of built-in kinds: how to ask for its versions.
+fn of_group(group: &str, resources: &[ApiResource]) -> Reply {
+    let mut known = resources.iter().filter(|resource| !resource.is_custom());
+    if group.is_empty() || !known.any(|resource| resource.group == group) {
+        return Reply::Nothing;
+    }
+    let tag = tag(group);
+    let operation = format!("get{}APIGroup", capital(&tag));
+    Reply::Json(
+        JSON,
+        root_document(&format!("/apis/{group}/"), &tag, &operation, GROUP),
+    )
+}
+
+/// The name of a group in operations: without the domain that the groups of Kubernetes share.
+fn tag(group: &str) -> String {
+    let short = group.strip_suffix(".k8s.io").unwrap_or(group);
+    let mut words = short.split('.');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |tag, word| tag + &capital(word))
+}
+
+/// A document with one path, whose answer has one type.
+fn root_document(path: &str, tag: &str, operation: &str, answer: &str) -> Value {
+    let reference = json!({"schema": {"$ref": format!("#/components/schemas/{answer}")}});
+    let what = match answer {
+        GROUP => "get information of a group",
+        _ => "get available API versions",
+    };
+    let mut paths = Map::new();
+    paths.insert(
+        path.into(),
+        json!({"get": {
+            "description": what,
+            "operationId": operation,
+            "responses": {
+                "200": {
+                    "description": "OK",
+                    "content": {
+                        JSON: reference,
+                        "application/vnd.kubernetes.protobuf": reference,
+                        "application/yaml": reference,
+                    },
+                },
+                "401": {"description": "Unauthorized"},
+            },
+            "tags": [tag],
+        }}),
+    );
+    envelope(&paths, &openapi::of_type(answer))
 }
 
 /// The document of a version; who asks for an older one by its hash is sent to the newest.
@@ -94,10 +162,14 @@ fn index(resources: &[ApiResource]) -> Value {
         let url = format!("/openapi/v3/{path}?hash={hash}");
         paths.insert(path, json!({ "serverRelativeURL": url }));
     }
-    paths.insert(
-        "version".into(),
-        json!({"serverRelativeURL": "/openapi/v3/version"}),
-    );
+    let groups = resources
+        .iter()
+        .filter(|resource| !resource.is_custom() && !resource.group.is_empty())
+        .map(|resource| format!("apis/{}", resource.group));
+    for path in groups.chain(["api", "apis", "version"].map(Into::into)) {
+        let url = json!({"serverRelativeURL": format!("/openapi/v3/{path}")});
+        paths.insert(path, url);
+    }
     json!({ "paths": paths })
 }
 
@@ -110,9 +182,25 @@ fn path_of(resource: &ApiResource) -> String {
 }
 
 fn envelope(paths: &Map<String, Value>, schemas: &Map<String, Value>) -> Value {
+    let bearer = json!({
+        "type": "apiKey",
+        "in": "header",
+        "name": "authorization",
+        "description": "Bearer Token authentication",
+    });
     json!({
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "v1.37.2"},
+        "info": {"title": "Kubernetes", "version": "1.37"},
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": {"BearerToken": bearer}},
+    })
+}
+
+/// The envelope of the documents of custom kinds.
+fn custom_envelope(paths: &Map<String, Value>, schemas: &Map<String, Value>) -> Value {
+    json!({
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
         "paths": paths,
         "components": {"schemas": schemas},
     })
@@ -132,6 +220,7 @@ fn document(group: &str, version: &str, resources: &[ApiResource]) -> Option<Val
     if found.is_empty() {
         return None;
     }
+    let is_custom = found.iter().all(|resource| resource.is_custom());
     let mut paths = Map::new();
     let mut schemas = Map::new();
     schemas.extend(openapi::components(group, version));
@@ -153,7 +242,11 @@ fn document(group: &str, version: &str, resources: &[ApiResource]) -> Option<Val
         );
         paths.insert(collection, collection_operations(resource));
     }
-    Some(envelope(&paths, &schemas))
+    Some(if is_custom {
+        custom_envelope(&paths, &schemas)
+    } else {
+        envelope(&paths, &schemas)
+    })
 }
 
 fn schema_name(resource: &ApiResource) -> String {

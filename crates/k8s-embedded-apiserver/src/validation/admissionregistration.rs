@@ -1,10 +1,11 @@
 //! Validation: webhooks of the group `admissionregistration.k8s.io`.
 
 use k8s_api_schema::FieldError;
+use k8s_custom_schema::Condition;
 use serde_json::{Value, json};
 
 use super::fields::{faults, list, maybe_one_of, number, selector, some, text};
-use super::names;
+use super::{crd_versions, names};
 
 const SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun"];
 const OPERATIONS: &[&str] = &["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
@@ -99,12 +100,24 @@ fn webhook(path: &str, found: &Value, errors: &mut Vec<FieldError>) {
     let empty = json!({});
     let config = found.get("clientConfig").unwrap_or(&empty);
     client(&format!("{path}.clientConfig"), config, errors);
-    for (index, condition) in list(found, "matchConditions").iter().enumerate() {
+    let conditions = list(found, "matchConditions");
+    for (index, condition) in conditions.iter().enumerate() {
         let path = format!("{path}.matchConditions[{index}]");
-        if text(condition, "expression").is_empty() {
+        let expression = text(condition, "expression");
+        if expression.is_empty() {
             errors.push(FieldError::required(format!("{path}.expression"), ""));
+        } else if let Err(why) = Condition::new(expression) {
+            errors.push(FieldError::invalid(
+                format!("{path}.expression"),
+                expression,
+                why,
+            ));
         }
         let name = text(condition, "name");
+        let same = |other: &Value| text(other, "name") == name;
+        if conditions[..index].iter().any(same) {
+            errors.push(FieldError::duplicate(format!("{path}.name"), name));
+        }
         if name.is_empty() {
             errors.push(FieldError::required(format!("{path}.name"), ""));
         } else {
@@ -127,15 +140,8 @@ fn versions(path: &str, found: &Value, errors: &mut Vec<FieldError>) {
             field,
             "must specify one of v1, v1beta1",
         ));
-    } else if !versions
-        .iter()
-        .any(|version| *version == "v1" || *version == "v1beta1")
-    {
-        errors.push(FieldError::invalid(
-            field,
-            versions.to_vec(),
-            "must include at least one of v1, v1beta1",
-        ));
+    } else {
+        crd_versions::review_versions(&field, versions, errors);
     }
 }
 
@@ -162,6 +168,12 @@ fn rule_of(path: &str, rule: &Value, errors: &mut Vec<FieldError>) {
     for key in ["apiGroups", "apiVersions", "resources"] {
         let values = list(rule, key);
         let field = format!("{path}.{key}");
+        // The empty group is that of the core.
+        for (index, value) in values.iter().enumerate() {
+            if key != "apiGroups" && value == "" {
+                errors.push(FieldError::required(format!("{field}[{index}]"), ""));
+            }
+        }
         if values.is_empty() {
             errors.push(FieldError::required(field, ""));
         } else if key != "resources" && values.len() > 1 && values.contains(&json!("*")) {
@@ -192,28 +204,61 @@ fn client(path: &str, config: &Value, errors: &mut Vec<FieldError>) {
     ) {
         (Some(url), None) => webhook_url(&format!("{path}.url"), url, errors),
         (None, Some(service)) => {
-            let path = format!("{path}.service");
-            for key in ["name", "namespace"] {
-                if text(service, key).is_empty() {
-                    errors.push(FieldError::required(
-                        format!("{path}.{key}"),
-                        format!("service {key} is required"),
-                    ));
-                }
-            }
-            let port = number(service, "port");
-            if !(1..=65_535).contains(&port) {
-                errors.push(FieldError::invalid(
-                    format!("{path}.port"),
-                    port,
-                    "port is not valid: must be between 1 and 65535, inclusive",
-                ));
-            }
+            webhook_service(&format!("{path}.service"), service, errors);
         }
         _ => errors.push(FieldError::required(
             path,
             "exactly one of url or service is required",
         )),
+    }
+}
+
+/// The service of a webhook. The real server takes its name for its namespace, and the other way round.
+pub(super) fn webhook_service(path: &str, service: &Value, errors: &mut Vec<FieldError>) {
+    for (key, shown) in [("namespace", "name"), ("name", "namespace")] {
+        if text(service, key).is_empty() {
+            errors.push(FieldError::required(format!("{path}.{shown}"), ""));
+        }
+    }
+    let port = some(service, "port").map_or(443, |_| number(service, "port"));
+    if !(1..=65_535).contains(&port) {
+        errors.push(FieldError::invalid(
+            format!("{path}.port"),
+            port,
+            "port is not valid: must be between 1 and 65535, inclusive",
+        ));
+    }
+    let url_path = text(service, "path");
+    if !matches!(url_path, "" | "/") {
+        webhook_path(&format!("{path}.path"), url_path, errors);
+    }
+}
+
+fn webhook_path(path: &str, value: &str, errors: &mut Vec<FieldError>) {
+    let mut invalid = |why: String| errors.push(FieldError::invalid(path, value, why));
+    if value == "//" {
+        return invalid("segment[0] may not be empty".into());
+    }
+    if !value.starts_with('/') {
+        invalid("must start with a '/'".into());
+    }
+    // Whatever the first letter is.
+    let mut letters = value.chars();
+    letters.next();
+    let rest = letters.as_str();
+    for (index, step) in rest
+        .strip_suffix('/')
+        .unwrap_or(rest)
+        .split('/')
+        .enumerate()
+    {
+        if step.is_empty() {
+            invalid(format!("segment[{index}] may not be empty"));
+            continue;
+        }
+        for fault in names::subdomain(step, "characters") {
+            invalid(format!("segment[{index}]: {fault}"));
+        }
     }
 }
 

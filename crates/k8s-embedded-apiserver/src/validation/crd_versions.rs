@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::crd::list;
-use super::names;
+use super::{admissionregistration, names};
 use crate::metadata::text;
 use k8s_api_schema::FieldError;
 use k8s_custom_schema::{check_schema, check_selectable_fields, has_defaults};
@@ -361,7 +361,13 @@ pub(super) fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
         }
         "Webhook" => {
             webhook(spec, set(client), errors);
-            review_versions(list(spec, review), errors);
+            const PATH: &str = "spec.conversion.conversionReviewVersions";
+            let versions = list(spec, review);
+            if versions.is_empty() {
+                errors.push(FieldError::required(PATH, ""));
+            } else {
+                review_versions(PATH, versions, errors);
+            }
         }
         other => errors.push(FieldError::not_supported(
             "spec.conversion.strategy",
@@ -394,27 +400,16 @@ fn webhook(spec: &Value, is_set: bool, errors: &mut Vec<FieldError>) {
             "'https' is the only allowed URL scheme; desired format: https://host[/path]",
         ));
     }
-    if has_service {
-        for field in ["name", "namespace"] {
-            if text(config, &format!("/service/{field}")).is_empty() {
-                let path = format!("{PATH}.service.{field}");
-                errors.push(FieldError::required(
-                    path,
-                    format!("service {field} is required"),
-                ));
-            }
-        }
+    if let Some(service) = config.get("service").filter(|_| has_service) {
+        admissionregistration::webhook_service(&format!("{PATH}.service"), service, errors);
     }
 }
 
-fn review_versions(versions: &[Value], errors: &mut Vec<FieldError>) {
-    const PATH: &str = "spec.conversion.conversionReviewVersions";
-    if versions.is_empty() {
-        errors.push(FieldError::required(PATH, ""));
-        return;
-    }
+/// The versions of reviews that a webhook knows.
+pub(super) fn review_versions(path: &str, versions: &[Value], errors: &mut Vec<FieldError>) {
+    let whole = path;
     for (index, version) in versions.iter().enumerate() {
-        let path = format!("{PATH}[{index}]");
+        let path = format!("{path}[{index}]");
         let name = version.as_str().unwrap_or_default();
         if versions[..index].contains(version) {
             errors.push(FieldError::invalid(path, name, "duplicate version"));
@@ -425,7 +420,7 @@ fn review_versions(versions: &[Value], errors: &mut Vec<FieldError>) {
     }
     if !versions.iter().any(|one| one == "v1" || one == "v1beta1") {
         errors.push(FieldError::invalid(
-            PATH,
+            whole,
             versions.to_vec(),
             "must include at least one of v1, v1beta1",
         ));

@@ -43,6 +43,9 @@ pub(crate) fn priority_class(object: &Value, old: Option<&Value>) -> Vec<FieldEr
         let why = format!("maximum allowed value of a user defined priority is {MAX_VALUE}");
         errors.forbidden(Path::new("value"), why);
     }
+    if policy.is_empty() && object.get("preemptionPolicy").is_some() {
+        errors.required(policy_path, "");
+    }
     errors.one_of_or_empty(policy_path, policy, &["PreemptLowerPriority", "Never"]);
     errors.0
 }

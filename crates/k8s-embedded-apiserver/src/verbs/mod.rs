@@ -333,7 +333,6 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
     if subresource.is_none() && !is_allowed(call) {
         return Err(Failure::method_not_allowed());
     }
-    check_segment(call.name())?;
     if let Some(refused) = unserved_subresource(call) {
         return Err(refused);
     }
@@ -377,20 +376,6 @@ fn dispatch(state: &mut State, call: &Call) -> Result<Answer, Failure> {
         }
         _ => Err(Failure::method_not_allowed()),
     }
-}
-
-/// Names that could not be a part of a path are in none.
-fn check_segment(name: &str) -> Result<(), Failure> {
-    let why = match name {
-        "." => "may not be '.'",
-        ".." => "may not be '..'",
-        name if name.contains('%') => "may not contain '%'",
-        _ => return Ok(()),
-    };
-    let name = k8s_api_schema::quote(name);
-    Err(Failure::bad_request(format!(
-        "Name parameter invalid: {name}: {why}"
-    )))
 }
 
 /// Why a subresource that the kind has on a real server is not served here, or not by the verb.
