@@ -1,5 +1,8 @@
 //! Regular expressions as Go reads them.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 use regex::{Regex, RegexBuilder};
 
 use crate::stack;
@@ -50,6 +53,72 @@ pub(crate) fn compile(text: &str) -> Result<Regex, String> {
     })
 }
 
+/// More letters than the longest `{2,5}` has that is one.
+const LONGEST_COUNT: usize = 64;
+
+/// What follows a backslash.
+fn escape(chars: &mut Peekable<Chars<'_>>, in_class: bool, out: &mut String) {
+    let Some(next) = chars.next() else {
+        out.push('\\');
+        return;
+    };
+    match (next, in_class) {
+        ('d', true) => out.push_str("0-9"),
+        ('d', false) => out.push_str("[0-9]"),
+        ('D', _) => out.push_str("[^0-9]"),
+        ('w', true) => out.push_str("0-9A-Za-z_"),
+        ('w', false) => out.push_str("[0-9A-Za-z_]"),
+        ('W', _) => out.push_str("[^0-9A-Za-z_]"),
+        ('s', true) => out.push_str("\\t\\n\\f\\r "),
+        ('s', false) => out.push_str("[\\t\\n\\f\\r ]"),
+        ('S', _) => out.push_str("[^\\t\\n\\f\\r ]"),
+        ('b', false) => out.push_str("(?-u:\\b)"),
+        ('B', false) => out.push_str("(?-u:\\B)"),
+        ('Q', false) => quoted(chars, out),
+        ('0'..='7', _) => octal(next, chars, out),
+        ('p' | 'P' | 'x', _) => {
+            out.push('\\');
+            out.push(next);
+            // The braces are part of it.
+            if chars.peek() == Some(&'{') {
+                for c in chars.by_ref() {
+                    out.push(c);
+                    if c == '}' {
+                        break;
+                    }
+                }
+            }
+        }
+        (next, _) => {
+            out.push('\\');
+            out.push(next);
+        }
+    }
+}
+
+/// Everything up to `\E` stands for itself.
+fn quoted(chars: &mut Peekable<Chars<'_>>, out: &mut String) {
+    while let Some(c) = chars.next() {
+        if c == '\\' && chars.next_if_eq(&'E').is_some() {
+            return;
+        }
+        out.push_str(&regex::escape(c.encode_utf8(&mut [0; 4])));
+    }
+}
+
+/// Up to three digits; a lone one that is not zero is a reference, which there is not.
+fn octal(first: char, chars: &mut Peekable<Chars<'_>>, out: &mut String) {
+    let mut code = first.to_digit(8).unwrap_or_default();
+    for _ in 0..2 {
+        let Some(digit) = chars.peek().and_then(|c| c.to_digit(8)) else {
+            break;
+        };
+        chars.next();
+        code = code * 8 + digit;
+    }
+    out.extend(["\\x{", &format!("{code:x}"), "}"]);
+}
+
 /// The classes of Go know ASCII only; inside brackets Go gives no meaning to `[`, `&&`, `--` and `~~`.
 fn translate(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
@@ -59,59 +128,7 @@ fn translate(text: &str) -> String {
     while let Some(c) = chars.next() {
         match c {
             '\\' => {
-                let Some(next) = chars.next() else {
-                    out.push('\\');
-                    break;
-                };
-                match (next, in_class) {
-                    ('d', true) => out.push_str("0-9"),
-                    ('d', false) => out.push_str("[0-9]"),
-                    ('D', _) => out.push_str("[^0-9]"),
-                    ('w', true) => out.push_str("0-9A-Za-z_"),
-                    ('w', false) => out.push_str("[0-9A-Za-z_]"),
-                    ('W', _) => out.push_str("[^0-9A-Za-z_]"),
-                    ('s', true) => out.push_str("\\t\\n\\f\\r "),
-                    ('s', false) => out.push_str("[\\t\\n\\f\\r ]"),
-                    ('S', _) => out.push_str("[^\\t\\n\\f\\r ]"),
-                    ('b', false) => out.push_str("(?-u:\\b)"),
-                    ('B', false) => out.push_str("(?-u:\\B)"),
-                    ('Q', false) => {
-                        let rest: String = chars.by_ref().collect();
-                        let (quoted, after) = rest.split_once("\\E").unwrap_or((&rest, ""));
-                        out.push_str(&regex::escape(quoted));
-                        out.push_str(&translate(after));
-                        break;
-                    }
-                    // Up to three digits; a lone one that is not zero is a reference, which there is not.
-                    ('0'..='7', _) => {
-                        let mut code = next.to_digit(8).unwrap_or_default();
-                        for _ in 0..2 {
-                            let Some(digit) = chars.peek().and_then(|c| c.to_digit(8)) else {
-                                break;
-                            };
-                            chars.next();
-                            code = code * 8 + digit;
-                        }
-                        out.push_str(&format!("\\x{{{code:x}}}"));
-                    }
-                    ('p' | 'P' | 'x', _) => {
-                        out.push('\\');
-                        out.push(next);
-                        // The braces are part of it.
-                        if chars.peek() == Some(&'{') {
-                            for c in chars.by_ref() {
-                                out.push(c);
-                                if c == '}' {
-                                    break;
-                                }
-                            }
-                        }
-                    }
-                    (next, _) => {
-                        out.push('\\');
-                        out.push(next);
-                    }
-                }
+                escape(&mut chars, in_class, &mut out);
                 class_start = false;
             }
             '[' if !in_class => {
@@ -147,11 +164,12 @@ fn translate(text: &str) -> String {
                 class_start = false;
             }
             '{' if !in_class => {
-                let rest: Vec<(usize, char)> = std::iter::once('{')
-                    .chain(chars.clone())
-                    .enumerate()
-                    .collect();
-                if counts(&rest, 0).is_none() {
+                let is_count = chars.peek().is_some_and(char::is_ascii_digit) && {
+                    let rest = std::iter::once('{').chain(chars.clone().take(LONGEST_COUNT));
+                    let rest: Vec<(usize, char)> = rest.enumerate().collect();
+                    counts(&rest, 0).is_some()
+                };
+                if !is_count {
                     out.push('\\');
                 }
                 out.push('{');
@@ -370,7 +388,7 @@ impl<'a> Scan<'a> {
             let shown = self.between(self.index, end + 1);
             return Err(format!("invalid repeat count: `{shown}`"));
         }
-        Ok(Some((end, u64::from(high.unwrap_or(low)))))
+        Ok(Some((end, high.unwrap_or(low))))
     }
 
     /// Past a repetition.
@@ -432,7 +450,12 @@ fn class_end(chars: &[(usize, char)], start: usize) -> Result<usize, Option<(cha
 
 /// `{2,5}`: where it ends and what it says.
 fn counts(chars: &[(usize, char)], start: usize) -> Option<(usize, u64, Option<u64>)> {
-    let end = chars[start..].iter().position(|(_, c)| *c == '}')? + start;
+    let is_inner = |c: char| c.is_ascii_digit() || c == ',';
+    let mut behind = chars[start + 1..].iter();
+    let end = start + 1 + behind.position(|(_, c)| !is_inner(*c))?;
+    if chars[end].1 != '}' {
+        return None;
+    }
     let inner: String = chars[start + 1..end].iter().map(|(_, c)| *c).collect();
     let number = |text: &str| {
         (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
@@ -491,6 +514,16 @@ mod tests {
         let pattern = format!("{}{}", "(".repeat(1100), ")".repeat(1100));
         let expected = format!("error parsing regexp: expression nests too deeply: `{pattern}`");
         assert_eq!(compile(&pattern).err(), Some(expected));
+    }
+
+    #[test]
+    fn long_expressions_are_read_or_refused_soon() {
+        for part in [
+            "\\Qa\\E", "\\Q", "{", "a{", "[", "[[:", "(", "a|", "\\101", "\\x{61}", "\\p{", "a{2}",
+        ] {
+            let _ = compile(&part.repeat(100_000));
+        }
+        assert!(compile(r"^\Qa\E\Q.\E$").unwrap().is_match("a."));
     }
 
     #[test]

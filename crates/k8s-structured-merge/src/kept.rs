@@ -57,8 +57,8 @@ impl<'a> Kept<'a> {
                 ];
             if is_own && !change.own.is_empty() {
                 // What it changed it owns again, but for what none can own.
-                let lost = change.changed.difference(change.own);
-                if !has_all(fields, change.own) || meets(fields, &lost) {
+                let disowned = change.changed.difference(change.own);
+                if !has_all(fields, change.own) || meets(fields, &disowned) {
                     return None;
                 }
                 own = Some(index);

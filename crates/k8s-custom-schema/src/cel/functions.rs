@@ -64,15 +64,14 @@ thread_local! {
 
 fn matches(text: &str, pattern: &Arc<str>) -> Outcome {
     PATTERNS.with_borrow_mut(|patterns| {
-        let regex = match patterns.get(pattern) {
-            Some(known) => known,
-            None => {
-                let regex = crate::pattern::compile(pattern)?;
-                if patterns.len() >= KEPT_PATTERNS {
-                    patterns.clear();
-                }
-                patterns.entry(pattern.clone()).or_insert(regex)
+        let regex = if let Some(known) = patterns.get(pattern) {
+            known
+        } else {
+            let regex = crate::pattern::compile(pattern)?;
+            if patterns.len() >= KEPT_PATTERNS {
+                patterns.clear();
             }
+            patterns.entry(pattern.clone()).or_insert(regex)
         };
         Ok(Val::Bool(regex.is_match(text)))
     })

@@ -47,12 +47,11 @@ impl Loop {
     /// the macro stands for.
     pub(super) fn step(self) -> u64 {
         match self {
-            Self::All => 3,
+            Self::All | Self::TransformMap | Self::TransformMapEntry => 3,
             Self::Exists => 4,
             Self::ExistsOne => 1,
             Self::Map | Self::SortBy => 12,
             Self::Filter => 6,
-            Self::TransformMap | Self::TransformMapEntry => 3,
         }
     }
 }

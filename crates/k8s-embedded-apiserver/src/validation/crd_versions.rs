@@ -361,12 +361,12 @@ pub(super) fn conversion(spec: &Value, errors: &mut Vec<FieldError>) {
         }
         "Webhook" => {
             webhook(spec, set(client), errors);
-            const PATH: &str = "spec.conversion.conversionReviewVersions";
+            let path = "spec.conversion.conversionReviewVersions";
             let versions = list(spec, review);
             if versions.is_empty() {
-                errors.push(FieldError::required(PATH, ""));
+                errors.push(FieldError::required(path, ""));
             } else {
-                review_versions(PATH, versions, errors);
+                review_versions(path, versions, errors);
             }
         }
         other => errors.push(FieldError::not_supported(
