@@ -78,7 +78,6 @@ impl<'a> Content<'a> {
     ///
     /// 415 for another media type; a text for what is not in it.
     fn open(bytes: &'a [u8], content_type: Option<&str>) -> Result<Result<Self, String>, Failure> {
-        let refused = || Failure::unsupported_media_type(ACCEPTED);
         let essence = match content_type.unwrap_or_default() {
             "" => Some("application/json".to_owned()),
             header => media_type::parse(header),
@@ -93,7 +92,7 @@ impl<'a> Content<'a> {
                 duplicates: document.duplicates,
             }),
             PROTOBUF => protobuf::open(bytes).map(Self::Protobuf),
-            _ => return Err(refused()),
+            _ => return Err(Failure::unsupported_media_type(ACCEPTED)),
         })
     }
 }
@@ -262,9 +261,8 @@ pub(crate) fn decode(
                 return Err(wrong(why));
             }
             check_type(&type_, bytes, kind, registry)?;
-            let mentions = |word: &[u8]| raw.windows(word.len()).any(|found| found == word);
             let resets =
-                mentions(b"\"managedFields\"") && asks_for_reset(&parse(&raw).unwrap_or_default());
+                may_ask_for_reset(&raw) && asks_for_reset(&parse(&raw).unwrap_or_default());
             let read = match &kind.types {
                 Some((schema, id)) if !kind.is_custom() => text.decode(schema, *id),
                 _ => text.decode_untyped(),
@@ -334,10 +332,6 @@ fn check_custom_type(
         );
         return Err(unrecognized(bytes, &kind.kind, &why));
     }
-    if sent_version.matches('/').count() > 1 {
-        let why = format!("unexpected GroupVersion string: {sent_version}");
-        return Err(unrecognized(bytes, &kind.kind, &why));
-    }
     if sent_version != kind.api_version() {
         return Err(Failure::bad_request(format!(
             "the API version in the data ({sent_version}) does not match the expected API version ({})",
@@ -360,6 +354,19 @@ fn other_custom_kind(kind: &Kind, object: &Value) -> Failure {
 fn asks_for_reset(object: &Value) -> bool {
     let fields = object.pointer("/metadata/managedFields");
     fields.and_then(Value::as_array).is_some_and(Vec::is_empty)
+}
+
+/// Whether a text could ask for it, so that the rest need not be parsed for it.
+fn may_ask_for_reset(text: &[u8]) -> bool {
+    const NAME: &[u8] = b"\"managedFields\"";
+    let is_empty_list = |after: &[u8]| {
+        let mut letters = after.iter().filter(|byte| !byte.is_ascii_whitespace());
+        [b':', b'[', b']']
+            .iter()
+            .all(|wanted| letters.next() == Some(wanted))
+    };
+    let mut places = text.windows(NAME.len()).enumerate();
+    places.any(|(at, found)| found == NAME && is_empty_list(&text[at + NAME.len()..]))
 }
 
 fn reset(object: &mut Value) {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::object::Object;
 use crate::selector::FieldRules;
+use crate::source::Source;
 use k8s_api_schema::{FieldError, Schema, TypeId, builtin};
 
 type Text = Cow<'static, str>;
@@ -182,7 +183,7 @@ pub(crate) struct Kind {
     pub(crate) on_create: fn(&mut Value),
     /// Sets what an update may not choose, on the stored form, before it is validated; the second argument is the
     /// object before the update.
-    pub(crate) on_update: fn(&mut Value, &Value, &str),
+    pub(crate) on_update: fn(&mut Value, &Value, &Source),
     /// Checks the stored form; the second argument is the object before an update.
     pub(crate) validate: fn(&Value, Option<&Value>) -> Vec<FieldError>,
     /// The warnings about a valid object; the second argument is the object before an update.
@@ -363,7 +364,7 @@ impl Kind {
         self
     }
 
-    pub(crate) fn on_update(mut self, hook: fn(&mut Value, &Value, &str)) -> Self {
+    pub(crate) fn on_update(mut self, hook: fn(&mut Value, &Value, &Source)) -> Self {
         self.on_update = hook;
         self
     }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::volumes::claim_spec;
 use super::{fill, fill_text, inner, quantities};
 use crate::metadata::{entry_mut, object_mut};
+use crate::source::Source;
 
 /// When the phase of a volume changed.
 const PHASE_TIME: &str = "lastPhaseTransitionTime";
@@ -90,7 +91,7 @@ pub(crate) fn new_persistent_volume(object: &mut Value) {
 }
 
 /// The time of a phase is the server's where the writer does not tell another.
-pub(crate) fn updated_persistent_volume(object: &mut Value, old: &Value, now: &str) {
+pub(crate) fn updated_persistent_volume(object: &mut Value, old: &Value, source: &Source) {
     let of = |object: &Value, field| {
         object
             .get("status")
@@ -101,7 +102,7 @@ pub(crate) fn updated_persistent_volume(object: &mut Value, old: &Value, now: &s
     let is_same_phase = of(object, "phase") == of(old, "phase");
     let new = match (is_same_phase, time) {
         (true, None) => before,
-        (false, time) if time.is_none() || time == before => Some(now.into()),
+        (false, time) if time.is_none() || time == before => Some(source.stamp().into()),
         (_, time) => time,
     };
     if let Some(new) = new {

@@ -204,7 +204,7 @@ pub(super) fn finish(
     if subresource.is_none() && kind.storage == services::STORAGE {
         services::allocate(state, &mut new, Some(existing))?;
     }
-    (kind.on_update)(&mut new, existing, &state.source.stamp());
+    (kind.on_update)(&mut new, existing, &state.source);
     if subresource != Some("status") && raises_generation(kind, existing, &new) {
         let generation = existing
             .pointer("/metadata/generation")
